@@ -1,0 +1,1 @@
+"""The demo: a small quantised network, compiled and run for real."""

@@ -1,0 +1,22 @@
+"""The adapter for ``.etrecord`` files; needs neither torch nor executorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fxstore.ingest.adapters import Ingested
+
+
+class EtRecordFileAdapter:
+    """A ``.etrecord`` file: the stages that it holds."""
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is a path that ends in ``.etrecord``."""
+        return isinstance(source, Path) and source.suffix == ".etrecord"
+
+    def read(self, source: Path) -> Ingested:
+        """Reads the record with zipfile and json alone."""
+        from fxstore.ingest.etrecord import read_etrecord
+
+        record = read_etrecord(source)
+        return Ingested(record.stages, status=record.status)

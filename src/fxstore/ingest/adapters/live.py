@@ -1,0 +1,116 @@
+"""Adapters for live objects. Each looks at a source's class by name first: accepting imports nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from fxstore.ingest.adapters import Ingested
+from fxstore.records import Graph, Stage
+
+if TYPE_CHECKING:
+    from torch import fx
+    from torch.export import ExportedProgram
+
+
+class GraphModuleAdapter:
+    """A ``torch.fx.GraphModule``: one stage."""
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is a GraphModule."""
+        return _is(source, "torch.fx.graph_module", "GraphModule")
+
+    def read(self, source: fx.GraphModule) -> Ingested:
+        """Takes a snapshot of the graph and of those nested in it."""
+        from fxstore.ingest.capture import capture_module
+
+        return Ingested((Stage("", tuple(capture_module(source))),))
+
+
+class ExportedProgramAdapter:
+    """A ``torch.export.ExportedProgram``: one stage."""
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is an ExportedProgram."""
+        return _is(source, "torch.export.exported_program", "ExportedProgram")
+
+    def read(self, source: ExportedProgram) -> Ingested:
+        """Takes a snapshot of the program's graph and of those nested in it."""
+        return Ingested((_stage("", "exported", [("forward", source)]),))
+
+
+class ProgramManagerAdapter:
+    """An ``EdgeProgramManager`` or ``ExecutorchProgramManager``: one stage with a graph per method."""
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is one of ExecuTorch's program managers."""
+        home = "executorch.exir.program._program"
+        return _is(source, home, "EdgeProgramManager") or _is(source, home, "ExecutorchProgramManager")
+
+    def read(self, source: Any) -> Ingested:
+        """Takes a snapshot of every method's graph and of the delegates in it."""
+        emitted = _is(source, "executorch.exir.program._program", "ExecutorchProgramManager")
+        programs = [(method, source.exported_program(method)) for method in sorted(source.methods)]
+        return Ingested((_stage("", "runtime" if emitted else "lowered", programs, emitted=emitted),))
+
+
+class EtRecordAdapter:
+    """A live ``ETRecord``: the exported program, the entries of its ``graph_map``, the edge program."""
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is an ETRecord."""
+        return _is(source, "executorch.devtools.etrecord._etrecord", "ETRecord")
+
+    def read(self, source: Any) -> Ingested:
+        """Takes a snapshot of each program that the record holds."""
+        stages: list[Stage] = []
+        maps = source._debug_handle_map
+        only = next(iter(maps)) if isinstance(maps, dict) and len(maps) == 1 and not _is_handle(next(iter(maps))) else None
+        if source.exported_program is not None:
+            programs = _methods(source.exported_program, only)
+            stages.append(_stage("exported", "exported", programs, identity=source.export_graph_id))
+        extras: dict[str, list[tuple[str, ExportedProgram]]] = {}
+        for key, program in (source.graph_map or {}).items():
+            name, _, method = key.rpartition("/")
+            extras.setdefault(name or key, []).append((method if name else "forward", program))
+        stages += [_stage(name, "exported", programs) for name, programs in extras.items()]
+        if source.edge_dialect_program is not None:
+            stages.append(_stage("edge", "edge", _methods(source.edge_dialect_program, only)))
+        complete = maps is not None
+        note = None if complete else "no runtime maps: the record never saw its ExecuTorch program"
+        if not complete and stages:
+            last = stages[-1]
+            stages[-1] = Stage(last.name, last.graphs, last.kind, "partial", note)
+        return Ingested(tuple(stages), status="complete" if complete else "partial")
+
+
+def _methods(program: Any, only: str | None) -> list[tuple[str, ExportedProgram]]:
+    """Returns the programs by method; a lone program lost its method's name, which the runtime maps still tell."""
+    return list(program.items()) if isinstance(program, dict) else [(only or "forward", program)]
+
+
+def _is_handle(key: object) -> bool:
+    return isinstance(key, int) or (isinstance(key, str) and key.isdigit())
+
+
+def _stage(
+    name: str,
+    kind: str,
+    programs: Iterable[tuple[str, ExportedProgram]],
+    *,
+    emitted: bool = False,
+    identity: int | None = None,
+) -> Stage:
+    from fxstore.ingest.capture import capture_program
+
+    capture: Callable[..., list[Graph]] = capture_program
+    graphs = tuple(
+        graph
+        for method, program in programs
+        for graph in capture(program, method, emitted=emitted, identity=identity)
+    )
+    return Stage(name, graphs, kind)
+
+
+def _is(source: object, module: str, name: str) -> bool:
+    return any(cls.__module__ == module and cls.__qualname__ == name for cls in type(source).__mro__)

@@ -1,0 +1,178 @@
+"""Collects one graph column by column; the one place that knows how rows become :class:`fxstore.records.Graph`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from fxstore import tables
+from fxstore.ingest.names import op_type
+from fxstore.records import Graph
+
+Link = tuple[str, str, int, str, str]
+"""One hop of a provenance chain: name, target, graph identity, pass name, action."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a node gives at one port; ``dtype`` is None for what is no tensor, and then so is ``shape``."""
+
+    dtype: str | None = None
+    shape: tuple[str, ...] | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node comes from in the model and in its source."""
+
+    module_path: str | None = None
+    module_type: str | None = None
+    module_call: int | None = None
+    source_file: str | None = None
+    source_line: int | None = None
+    source_code: str | None = None
+
+
+NOWHERE = Place()
+NO_VALUE = Value()
+
+
+class GraphBuilder:
+    """Collects nodes, in program order, and the uses of their values.
+
+    Args:
+        method: Entry point that the graph belongs to.
+        path: ``''`` at the top, else the nested graph's path.
+        identities: Numbers by which provenance chains may cite it.
+    """
+
+    def __init__(self, method: str, path: str = "", identities: Iterable[int] = ()) -> None:
+        self.method = method
+        self.path = path
+        self.identities = frozenset(identities)
+        self.signature: dict[str, str] = {}
+        self.positions: dict[str, int] = {}
+        self._columns: dict[str, list[object]] = {name: [] for name in tables.NODES.names if name != "fingerprint"}
+        self._uses: list[tuple[int, int, int, str, int]] = []
+        self._use_counts: list[int] = []
+        self._sources: list[tuple[str, str, int, str, str, int | None]] = []
+        self._source_ids: dict[tuple[str, str, int, str, str, int | None], int] = {}
+        self._graph_numbers: dict[int, int] = {}
+        self._origins: list[tuple[int, int, int]] = []
+        self._handles: list[tuple[int, str, int]] = []
+        self._roles: list[tuple[int, str]] = []
+
+    def node(
+        self,
+        name: str,
+        op: str,
+        target: str,
+        role: str,
+        *,
+        kind: str | None = None,
+        values: Sequence[Value] = (NO_VALUE,),
+        place: Place = NOWHERE,
+        backend: str | None = None,
+        attrs: dict[str, object] | None = None,
+    ) -> int:
+        """Adds a node and returns its position.
+
+        Args:
+            kind: Its ``op_type``, where the target alone does not tell.
+            values: One per output port.
+            attrs: What is kept as JSON: constant arguments by path, custom meta. Values must be JSON already.
+        """
+        position = len(self._use_counts)
+        first = values[0] if values else NO_VALUE
+        attrs = dict(attrs or {})
+        if len(values) > 1:
+            attrs["outputs"] = [[value.dtype, value.shape] for value in values]
+        row = (
+            position, name, op, target, kind or op_type(target), role, first.dtype, first.shape, len(values),
+            first.device, place.module_path, place.module_type, place.module_call, backend, place.source_file,
+            place.source_line, place.source_code, json.dumps(attrs, sort_keys=True, allow_nan=True) if attrs else None,
+        )  # fmt: skip
+        for column, cell in zip(self._columns.values(), row, strict=True):
+            column.append(cell)
+        self.positions[name] = position
+        self._use_counts.append(0)
+        self._roles.append((position, role))
+        return position
+
+    def use(self, src: int, src_port: int, dst: int, dst_arg: str) -> None:
+        """Adds one use of the value (src, src_port) by ``dst`` at an argument path."""
+        self._uses.append((src, src_port, dst, dst_arg, self._use_counts[dst]))
+        self._use_counts[dst] += 1
+
+    def origin(self, position: int, branch: int, chain: Sequence[Link]) -> None:
+        """Records a node's provenance, nearest ancestor first; equal tails of chains are stored once."""
+        parent: int | None = None
+        for name, target, graph, pass_name, action in reversed(chain):
+            number = self._graph_numbers.setdefault(graph, len(self._graph_numbers))
+            key = (name, target, number, pass_name, action, parent)
+            source = self._source_ids.get(key)
+            if source is None:
+                source = self._source_ids[key] = len(self._sources)
+                self._sources.append(key)
+            parent = source
+        if parent is not None:
+            self._origins.append((position, branch, parent))
+
+    def handle(self, position: int, namespace: str, handles: Iterable[int]) -> None:
+        """Records a node's debug handles in a namespace (``debug_handle`` or ``instruction``)."""
+        self._handles.extend((position, namespace, handle) for handle in handles)
+
+    def role(self, position: int, role: str) -> None:
+        """Records a further role of a node."""
+        self._roles.append((position, role))
+
+    def finish(self, parent_path: str | None = None, parent_position: int | None = None) -> Graph:
+        """Returns the graph; the builder must not be used after it."""
+        edges = _rows(tables.EDGES, self._uses)
+        columns = {name: column for name, column in self._columns.items() if name != "attrs"}
+        columns["fingerprint"] = self._fingerprints()  # type: ignore[assignment]
+        columns["attrs"] = self._columns["attrs"]
+        return Graph(
+            method=self.method,
+            path=self.path,
+            tables={
+                "nodes": pa.table(columns, schema=tables.NODES),
+                "edges": edges,
+                "sources": _rows(tables.SOURCES, [(i, *source) for i, source in enumerate(self._sources)]),
+                "origins": _rows(tables.ORIGINS, self._origins),
+                "handles": _rows(tables.HANDLES, self._handles),
+                "roles": _rows(tables.ROLES, self._roles),
+            },
+            identities=self.identities,
+            source_graphs=tuple(self._graph_numbers),
+            parent_path=parent_path,
+            parent_position=parent_position,
+            signature=self.signature,
+        )
+
+    def _fingerprints(self) -> list[str]:
+        """Hashes each node with its inputs' operators: equal under renaming and renumbering."""
+        columns = self._columns
+        local = [
+            repr(cells)
+            for cells in zip(
+                columns["op_type"], columns["role"], columns["dtype"], columns["shape"], columns["attrs"], strict=True
+            )
+        ]
+        inputs: list[list[str]] = [[] for _ in local]
+        for src, port, dst, arg, _ in self._uses:
+            inputs[dst].append(f"{arg}<{port}:{local[src]}")
+        return [
+            hashlib.blake2b("\n".join((own, *used)).encode(), digest_size=8).hexdigest()
+            for own, used in zip(local, inputs, strict=True)
+        ]
+
+
+def _rows(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+    return pa.table([pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)

@@ -1,0 +1,343 @@
+"""Takes snapshots of live graphs: GraphModule, ExportedProgram and what is nested in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+from torch._ops import HigherOrderOperator, OpOverload
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+
+from fxstore.ingest.build import NOWHERE, GraphBuilder, Link, Place, Value
+from fxstore.ingest.names import module_call, module_path, op_type, source_line
+
+if TYPE_CHECKING:
+    from fxstore.records import Graph
+
+_ROLES = {
+    InputKind.PARAMETER: "parameter",
+    InputKind.BUFFER: "buffer",
+    InputKind.CONSTANT_TENSOR: "constant",
+    InputKind.CUSTOM_OBJ: "constant",
+    InputKind.TOKEN: "token",
+    InputKind.USER_INPUT: "input",
+}
+_UNEMITTED = frozenset({"getitem", "alloc", "view"})
+
+
+def capture_program(
+    program: ExportedProgram, method: str = "forward", *, emitted: bool = False, identity: int | None = None
+) -> list[Graph]:
+    """Takes a snapshot of an exported program's graph and of the graphs nested in it, outermost first.
+
+    Args:
+        emitted: The program comes from ``to_executorch()``: debug handles of emitted nodes are instruction indices.
+        identity: A further number by which provenance cites the graph: it is a copy of the one that had it.
+    """
+    graphs = list(_Capture(method, emitted).walk(program.graph_module, program, ""))
+    if identity is not None:
+        graphs[0] = replace(graphs[0], identities=graphs[0].identities | {identity})
+    return graphs
+
+
+def capture_module(module: fx.GraphModule, method: str = "forward") -> list[Graph]:
+    """Takes a snapshot of a graph module and of the graphs nested in it, outermost first."""
+    return list(_Capture(method, emitted=False).walk(module, None, ""))
+
+
+class _Capture:
+    def __init__(self, method: str, emitted: bool) -> None:
+        self.method = method
+        self.emitted = emitted
+        self.places: dict[tuple[str | None, str | None, str | None], Place] = {}
+
+    def walk(
+        self,
+        module: fx.GraphModule,
+        program: ExportedProgram | None,
+        path: str,
+        parent: tuple[str, int] | None = None,
+        backend: str | None = None,
+    ) -> Iterator[Graph]:
+        builder = GraphBuilder(self.method, path, [id(module.graph)])
+        roles = _signature(builder, program, nested=parent is not None) if program is not None else {}
+        inputs = 0
+        for node in module.graph.nodes:
+            role = roles.get(node.name) or _role(node, module)
+            if program is None and parent is None:
+                if node.op == "placeholder":
+                    builder.signature[node.name] = f"input:{inputs}"
+                    inputs += 1
+                elif node.op == "get_attr" and role != "subgraph":
+                    builder.signature[node.name] = f"state:{node.target}"
+            self._add(builder, node, role, module, backend)
+        callers = _callers(module, builder)
+        yield builder.finish(*(parent or (None, None)))
+        prefix = f"{path}/" if path else ""
+        for target, position in callers.items():
+            inner = _attribute(module, target)
+            if isinstance(inner, fx.GraphModule):
+                yield from self.walk(inner, None, prefix + target, (path, position))
+            elif inner is not None and hasattr(inner, "original_module"):
+                original = inner.original_module
+                yield from self.walk(original.graph_module, original, prefix + target, (path, position), inner.backend_id)
+
+    def _add(self, builder: GraphBuilder, node: fx.Node, role: str, module: fx.GraphModule, backend: str | None) -> None:
+        target, kind = target_text(node, module)
+        delegate = _delegate(node, module)
+        position = builder.node(
+            node.name,
+            node.op,
+            target,
+            "delegate" if delegate else role,
+            kind=kind,
+            values=_values(node),
+            place=self._place(node),
+            backend=delegate or (backend if node.op == "call_function" else None),
+            attrs=_attrs(node, module),
+        )
+        for source, port, arg in uses(node):
+            builder.use(builder.positions[source.name], port, position, arg)
+        if node.op != "placeholder" or builder.path == "":
+            for branch, chain in enumerate(chains(node)):
+                builder.origin(position, branch, chain)
+        handle = node.meta.get("debug_handle")
+        if handle is not None:
+            emitted = self.emitted and not builder.path and kind not in _UNEMITTED
+            if emitted or handle not in (0, ()):
+                handles = handle if isinstance(handle, (list, tuple)) else (handle,)
+                builder.handle(position, "instruction" if emitted else "debug_handle", handles)
+
+    def _place(self, node: fx.Node) -> Place:
+        trace = node.meta.get("stack_trace") or None
+        stack = node.meta.get("nn_module_stack")
+        key, path, kind = None, None, None
+        if stack:
+            key, (path, kind) = next(reversed(stack.items()))
+            kind = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+        if trace is None and key is None:
+            return NOWHERE
+        place = self.places.get((trace, key, path))
+        if place is None:
+            file, line, code = source_line(trace) if trace else (None, None, None)
+            place = self.places[trace, key, path] = Place(
+                None if path is None else module_path(path),
+                kind,
+                None if key is None else module_call(key),
+                file,
+                line,
+                code,
+            )
+        return place
+
+
+def target_text(node: fx.Node, module: fx.GraphModule | None = None) -> tuple[str, str]:
+    """Returns a node's target as text and its operator type; the same text in any process."""
+    target = node.target
+    if node.op == "call_module" and module is not None:
+        owner = _attribute(module, str(target))
+        return str(target), type(owner).__name__ if owner is not None else "call_module"
+    if isinstance(target, str):
+        return target, node.op if node.op in ("placeholder", "get_attr", "output") else target
+    if isinstance(target, OpOverload):
+        return str(target), op_type(str(target))
+    overload = getattr(target, "_op", None)
+    if isinstance(overload, OpOverload):
+        return str(overload), op_type(str(overload))
+    if isinstance(target, HigherOrderOperator):
+        return target.name(), target.name()
+    name = getattr(target, "__name__", None) or type(target).__name__
+    home = getattr(target, "__module__", None)
+    return (f"{home}.{name}" if home else name), name
+
+
+def uses(node: fx.Node) -> Iterator[tuple[fx.Node, int, str]]:
+    """Yields each use that a node makes of another's value: the other node, its output port, the argument path.
+
+    ``getitem(op, i)`` uses port ``i`` of ``op``; everything else uses port 0.
+    """
+    port = 0
+    if _is_getitem(node):
+        port = node.args[1]  # type: ignore[assignment]
+    for path, value in _leaves(node):
+        if isinstance(value, fx.Node):
+            yield value, port if path == "0" else 0, path
+
+
+def chains(node: fx.Node) -> Iterator[list[Link]]:
+    """Yields each provenance chain of a node, nearest ancestor first."""
+    for source in node.meta.get("from_node") or ():
+        chain: list[Link] = []
+        hop: Any = source
+        while hop is not None:
+            action = ",".join(a.name.lower() for a in hop.action)
+            chain.append((hop.name, hop.target, hop.graph_id, hop.pass_name, action))
+            hop = hop.from_node[-1] if hop.from_node else None
+        yield chain
+
+
+def _is_getitem(node: fx.Node) -> bool:
+    return (
+        node.op == "call_function"
+        and getattr(node.target, "__name__", "") == "getitem"
+        and len(node.args) == 2
+        and isinstance(node.args[0], fx.Node)
+        and isinstance(node.args[1], int)
+        and node.args[1] >= 0
+        and _has_ports(node.args[0])
+    )
+
+
+def _has_ports(node: fx.Node) -> bool:
+    return not isinstance(node.meta.get("val"), torch.Tensor)
+
+
+def _leaves(node: fx.Node) -> Iterator[tuple[str, object]]:
+    for i, argument in enumerate(node.args):
+        yield from _flatten(str(i), argument)
+    for name, argument in node.kwargs.items():
+        yield from _flatten(name, argument)
+
+
+def _flatten(path: str, argument: object) -> Iterator[tuple[str, object]]:
+    if isinstance(argument, (list, tuple)):
+        if not _contains_node(argument):
+            yield path, argument
+            return
+        for i, item in enumerate(argument):
+            yield from _flatten(f"{path}[{i}]", item)
+    elif isinstance(argument, dict):
+        for name, item in argument.items():
+            yield from _flatten(f"{path}.{name}", item)
+    elif isinstance(argument, slice):
+        for name in ("start", "stop", "step"):
+            yield from _flatten(f"{path}.{name}", getattr(argument, name))
+    else:
+        yield path, argument
+
+
+def _contains_node(argument: object) -> bool:
+    if isinstance(argument, (list, tuple)):
+        return any(_contains_node(item) for item in argument)
+    if isinstance(argument, dict):
+        return any(_contains_node(item) for item in argument.values())
+    return isinstance(argument, fx.Node) or (
+        isinstance(argument, slice) and any(isinstance(x, fx.Node) for x in (argument.start, argument.stop, argument.step))
+    )
+
+
+def _values(node: fx.Node) -> tuple[Value, ...]:
+    value = node.meta.get("val")
+    if isinstance(value, (list, tuple)):
+        return tuple(_value(item) for item in value) or (Value(),)
+    return (_value(value),)
+
+
+def _value(value: object) -> Value:
+    if not isinstance(value, torch.Tensor):
+        return Value()
+    return Value(
+        str(value.dtype).removeprefix("torch."), tuple(str(size) for size in value.shape), str(value.device)
+    )
+
+
+def _attrs(node: fx.Node, module: fx.GraphModule) -> dict[str, object]:
+    attrs: dict[str, object] = {}
+    if node.op in ("call_function", "call_method", "call_module"):
+        constants = {path: _json(value) for path, value in _leaves(node) if not isinstance(value, fx.Node)}
+        if constants:
+            attrs["args"] = constants
+    if custom := node.meta.get("custom"):
+        attrs["custom"] = _json(custom)
+    return attrs
+
+
+def _json(value: object) -> object:
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else repr(value)
+    if isinstance(value, (list, tuple)):
+        return [_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.layout)):
+        return str(value)
+    if isinstance(value, torch.memory_format):
+        return str(value)
+    return f"<{type(value).__name__}>"
+
+
+def _signature(builder: GraphBuilder, program: ExportedProgram, nested: bool) -> dict[str, str]:
+    roles: dict[str, str] = {}
+    inputs = 0
+    for spec in program.graph_signature.input_specs:
+        name = getattr(spec.arg, "name", None)
+        if name is None:
+            continue
+        roles[name] = _ROLES.get(spec.kind, "input")
+        if spec.kind == InputKind.USER_INPUT:
+            if not nested:
+                builder.signature[name] = f"input:{inputs}"
+            inputs += 1
+        elif spec.target is not None:
+            builder.signature[name] = f"state:{spec.target}"
+    return roles
+
+
+def _role(node: fx.Node, module: fx.GraphModule) -> str:
+    if node.op == "placeholder":
+        return "input"
+    if node.op == "output":
+        return "output"
+    if node.op == "get_attr":
+        value = _attribute(module, str(node.target))
+        if isinstance(value, torch.nn.Parameter):
+            return "parameter"
+        if isinstance(value, torch.Tensor):
+            return "buffer" if str(node.target) in _buffers(module) else "constant"
+        return "subgraph" if isinstance(value, torch.nn.Module) else "constant"
+    if isinstance(node.meta.get("val"), (int, torch.SymInt)) and not isinstance(node.meta.get("val"), bool):
+        return "symint"
+    return "op"
+
+
+def _buffers(module: fx.GraphModule) -> frozenset[str]:
+    return frozenset(name for name, _ in module.named_buffers(remove_duplicate=False))
+
+
+def _attribute(module: fx.GraphModule, target: str) -> Any:
+    owner: Any = module
+    for part in target.split("."):
+        owner = getattr(owner, part, None)
+        if owner is None:
+            return None
+    return owner
+
+
+def _delegate(node: fx.Node, module: fx.GraphModule) -> str | None:
+    if node.op != "call_function" or getattr(node.target, "__name__", "") != "executorch_call_delegate":
+        return None
+    lowered = node.args[0]
+    owner = _attribute(module, str(lowered.target)) if isinstance(lowered, fx.Node) else None
+    return getattr(owner, "backend_id", "unknown")
+
+
+def _callers(module: fx.GraphModule, builder: GraphBuilder) -> dict[str, int]:
+    """Returns, for each attribute that holds a nested graph, the position of the first node that uses it."""
+    callers: dict[str, int] = {}
+    for node in module.graph.nodes:
+        if node.op == "call_module":
+            callers.setdefault(str(node.target), builder.positions[node.name])
+        elif node.op == "get_attr":
+            inner = _attribute(module, str(node.target))
+            if isinstance(inner, fx.GraphModule) or hasattr(inner, "original_module"):
+                user = next(iter(node.users), node)
+                callers.setdefault(str(node.target), builder.positions[user.name])
+    return callers
+
+

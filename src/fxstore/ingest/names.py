@@ -1,0 +1,63 @@
+"""The names that operators, modules and source lines are known by, whatever dialect they were written in."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_SUFFIXED = re.compile(r"^(aten|quantized_decomposed|dim_order_ops|prims|torchao)_(.+?)_(default|out|[A-Z][A-Za-z_]*|\w*_out)$")
+_DIALECT = re.compile(r"^(executorch\.exir\.dialects\.edge\._ops|torch\.ops)\.")
+_FRAME = re.compile(r'^\s*File "(.*)", line (\d+), in .*$')
+_LIBRARIES = re.compile(r"[/\\](torch|torchao|executorch)[/\\]|^<")
+
+
+@cache
+def op_type(target: str) -> str:
+    """Returns the operator without namespace, overload and dialect.
+
+    ``aten.conv2d.default``, ``torch.ops.aten.conv2d.default`` and ``torch.nn.functional.conv2d`` read ``conv2d``;
+    ``aten_convolution_default`` reads ``convolution``.
+    """
+    text = short_target(target)
+    if match := _SUFFIXED.match(text):
+        return match[2]
+    parts = text.split(".")
+    if text == target and (parts[0] in _PYTHON or len(parts) != 3):
+        return parts[-1]
+    return parts[1] if len(parts) > 1 else text
+
+
+_PYTHON = frozenset({"torch", "_operator", "operator", "builtins", "math", "executorch", "torchao"})
+
+
+def short_target(target: str) -> str:
+    """Returns an operator's target without the package that its dialect lives in: ``aten.conv2d.default``."""
+    return _DIALECT.sub("", target)
+
+
+@cache
+def source_line(stack_trace: str) -> tuple[str | None, int | None, str | None]:
+    """Returns file, line and code of the innermost frame that is the user's own, else of the innermost frame.
+
+    Frames inside torch, torchao and executorch are not the user's: a convolution's line is the one that calls the
+    module, not the one in ``torch/nn/modules/conv.py``.
+    """
+    frames: list[tuple[str, int, str | None]] = []
+    lines = stack_trace.splitlines()
+    for i, line in enumerate(lines):
+        if match := _FRAME.match(line):
+            code = lines[i + 1].strip() if i + 1 < len(lines) and not _FRAME.match(lines[i + 1]) else None
+            frames.append((match[1], int(match[2]), code))
+    own = [frame for frame in frames if not _LIBRARIES.search(frame[0])]
+    return (own or frames or [(None, None, None)])[-1]  # type: ignore[return-value]
+
+
+def module_call(key: str) -> int:
+    """Returns the 1-based call of a module from its ``nn_module_stack`` key: ``L__self__b.0@1`` is the second call."""
+    call = key.rpartition("@")[2] if "@" in key else ""
+    return int(call) + 1 if call.isdigit() else 1
+
+
+def module_path(path: str) -> str:
+    """Returns a module's path from the root: ``L['self'].layer.0`` reads ``layer.0``."""
+    return path.removeprefix("L['self']").removeprefix(".")

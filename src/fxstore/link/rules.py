@@ -1,0 +1,281 @@
+"""The rules that link two stages, in the order of their strength. A lower rule never overrides a higher one.
+
+Each rule returns links for nodes of the later stage that have none yet; see :data:`RULES`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from fxstore.link.run import Hop, Run
+
+
+@dataclass(frozen=True)
+class Link:
+    """The node ``src`` became the node ``dst``; ``src`` is in the earlier stage."""
+
+    src: int
+    dst: int
+    evidence: str
+    inferred: bool = False
+    note: str | None = None
+
+
+@dataclass
+class Pair:
+    """Two stages of one method, and the links found between them so far."""
+
+    run: Run
+    earlier: list[int]
+    later: list[int]
+    to_earlier: dict[int, list[Link]] = field(default_factory=lambda: defaultdict(list))
+    to_later: dict[int, list[Link]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, link: Link) -> None:
+        self.to_earlier[link.dst].append(link)
+        self.to_later[link.src].append(link)
+
+    def open(self) -> list[int]:
+        """Returns the nodes of the later stage that have no link yet."""
+        return [b for b in self.later if b not in self.to_earlier]
+
+
+def link_pair(run: Run, earlier: Iterable[int], later: Iterable[int]) -> Pair:
+    """Links two stages; every rule sees what the rules before it found."""
+    pair = Pair(run, list(earlier), list(later))
+    for rule in RULES:
+        for link in list(rule(pair)):
+            pair.add(link)
+    return pair
+
+
+def identity(pair: Pair) -> Iterator[Link]:
+    """Same name and target, and the same nearest ancestor: a graph that was kept, copied or partitioned."""
+    run = pair.run
+    index: dict[object, int] = {}
+    for a in pair.earlier:
+        if run.chain[a] and not run.is_boundary(a):
+            index.setdefault((run.chain[a][0][0], run.name[a], run.target[a]), a)
+    same_graph: dict[object, int] = {}
+    for a in pair.earlier:
+        for number in run.graphs[run.graph[a]].identities:
+            same_graph.setdefault((number, run.name[a], run.target[a]), a)
+    for b in pair.open():
+        nearest = run.chain[b][0][0] if run.chain[b] else None
+        found = None
+        if nearest is not None and not run.is_boundary(b):
+            found = index.get((nearest, run.name[b], run.target[b]))
+        for number in run.graphs[run.graph[b]].identities if found is None else ():
+            kept = same_graph.get((number, run.name[b], run.target[b]))
+            if kept is not None and run.chain[kept][:1] == run.chain[b][:1]:
+                found = kept
+        if found is not None:
+            yield Link(found, b, "identity")
+
+
+def exact_source(pair: Pair) -> Iterator[Link]:
+    """A hop of the chain names a node of the earlier stage: its graph, its name and its target."""
+    run = pair.run
+    index: dict[Hop, list[int]] = defaultdict(list)
+    for a in pair.earlier:
+        for number in run.graphs[run.graph[a]].identities:
+            index[number, run.name[a]].append(a)
+    for b in pair.open():
+        for hop, target, _ in run.chain[b]:
+            found = [a for a in index.get(hop, ()) if _same_target(run.target[a], target)]
+            if found:
+                if _same_side(run, found[0], b):
+                    yield Link(found[0], b, "from_node")
+                break
+
+
+def signature(pair: Pair) -> Iterator[Link]:
+    """Parameters, buffers and constants by their FQN, inputs and outputs by position, whatever they are called."""
+    run = pair.run
+    index: dict[str, list[int]] = defaultdict(list)
+    for a in pair.earlier:
+        if key := _signature_key(run, a):
+            index[key].append(a)
+    for b in pair.open():
+        for a in index.get(_signature_key(run, b) or "", ()):
+            yield Link(a, b, "signature")
+
+
+def common_source(pair: Pair) -> Iterator[Link]:
+    """The nearest ancestor that both sides name; of several candidates, those with the same operator."""
+    run = pair.run
+    index: dict[Hop, list[tuple[int, int]]] = defaultdict(list)
+    for a in pair.earlier:
+        if not run.is_boundary(a):
+            for depth, (hop, _, _) in enumerate(run.chain[a]):
+                index[hop].append((depth, a))
+    groups: dict[Hop, list[int]] = defaultdict(list)
+    for b in pair.open():
+        if not run.is_boundary(b) and run.role[b] != "subgraph":
+            for hop, _, _ in run.chain[b]:
+                if hop in index:
+                    groups[hop].append(b)
+                    break
+    for hop, later in groups.items():
+        nearest = min(depth for depth, _ in index[hop])
+        earlier = [a for depth, a in index[hop] if depth == nearest]
+        yield from _by_operator(pair, earlier, later)
+
+
+def _by_operator(pair: Pair, earlier: list[int], later: list[int]) -> Iterator[Link]:
+    run = pair.run
+    by_type: dict[str, list[int]] = defaultdict(list)
+    for a in earlier:
+        by_type[run.op_type[a]].append(a)
+    wanted: dict[str, list[int]] = defaultdict(list)
+    for b in later:
+        wanted[run.op_type[b]].append(b)
+    for kind, members in wanted.items():
+        same = by_type.get(kind, [])
+        if len(same) == len(members):
+            yield from (Link(a, b, "from_node") for a, b in zip(same, members, strict=True))
+            continue
+        for b in members:
+            through = [a for a in (same or earlier) if a in _through_delegate(pair, b)]
+            yield from (Link(a, b, "from_node") for a in through or same or earlier)
+
+
+def _through_delegate(pair: Pair, b: int) -> set[int]:
+    """Returns the counterparts of the inner value that a delegate gives at the port that ``b`` reads."""
+    return {link.src for inner in _port_value(pair.run, b) for link in pair.to_earlier.get(inner, ())}
+
+
+def _port_value(run: Run, b: int) -> list[int]:
+    if run.op_type[b] != "getitem" or not run.inputs[b]:
+        return []
+    call, port, _ = run.inputs[b][0]
+    graph = run.calls.get(call)
+    values = run.outputs(graph) if graph is not None else []
+    return [values[port][0]] if port < len(values) else []
+
+
+def delegate_port(pair: Pair) -> Iterator[Link]:
+    """What reads a delegate's port is the inner value of that port; an inner input is the value that the call passes."""
+    run = pair.run
+    passed = _passed(run)
+    for b in pair.open():
+        if run.role[b] == "subgraph":
+            yield from _same_argument(pair, b)
+            continue
+        outer = {link.src for link in pair.to_earlier.get(passed.get(b, -1), ())}
+        for a in sorted(outer | _through_delegate(pair, b)):
+            yield Link(a, b, "delegate")
+
+
+def _passed(run: Run) -> dict[int, int]:
+    """Returns, for each input of a delegate's graph, the node whose value the call passes there."""
+    return {
+        inner: src
+        for call, graph in run.calls.items()
+        if run.role[call] == "delegate"
+        for inner, (src, _) in run.passed(call, graph)
+    }
+
+
+def _same_argument(pair: Pair, b: int) -> Iterator[Link]:
+    """Links the attribute that holds a nested graph to the one that the counterpart of its caller uses in its place."""
+    run = pair.run
+    for user in run.users[b]:
+        places = {arg for src, _, arg in run.inputs[user] if src == b}
+        for link in pair.to_earlier.get(user, ()):
+            for src, _, arg in run.inputs[link.src]:
+                if arg in places and run.role[src] == "subgraph":
+                    yield Link(src, b, "delegate")
+
+
+def observer(pair: Pair) -> Iterator[Link]:
+    """An observer, and what quantises its value, belongs to the value that it observes."""
+    run = pair.run
+    found: dict[int, list[int]] = {}
+    for b in pair.open():
+        if run.is_quantiser(b) and run.inputs[b]:
+            source = run.inputs[b][0][0]
+            partners = [link.src for link in pair.to_earlier.get(source, ())] or found.get(source, [])
+            found[b] = partners
+            exact = run.op_type[b].endswith(("Observer", "FakeQuantize"))
+            for a in partners:
+                yield Link(a, b, "observer") if exact else Link(a, b, "structure", True, f"quantises {run.name[source]}")
+    for b in pair.open():
+        if run.role[b] in ("parameter", "buffer", "constant") and run.users[b]:
+            yield from _quantised_state(pair, b)
+
+
+def _quantised_state(pair: Pair, b: int) -> Iterator[Link]:
+    """Codes, scales and zero points of a weight, through the observer that became the node that dequantises them."""
+    run = pair.run
+    partners = {
+        run.inputs[link.src][0][0]
+        for user in run.users[b]
+        if run.is_quantiser(user)
+        for link in pair.to_earlier.get(user, ())
+        if run.is_quantiser(link.src) and run.inputs[link.src]
+    }
+    for a in sorted(partners):
+        yield Link(a, b, "observer")
+
+
+def folded(pair: Pair) -> Iterator[Link]:
+    """A batch-norm that vanished behind a convolution which stayed was folded into it (inferred)."""
+    run = pair.run
+    for a in pair.earlier:
+        if "batch_norm" not in run.op_type[a] or a in pair.to_later or not run.inputs[a]:
+            continue
+        source = run.inputs[a][0][0]
+        if any(user != a for user in run.users[source]):
+            continue
+        for link in list(pair.to_later.get(source, ())):
+            if run.op_type[link.dst] == run.op_type[source]:
+                yield Link(a, link.dst, "structure", True, f"folded into {run.name[link.dst]}")
+
+
+def same_name(pair: Pair) -> Iterator[Link]:
+    """Equal name and operator, where neither side has anything better (inferred)."""
+    run = pair.run
+    index = {
+        (run.graphs[run.graph[a]].path, run.name[a], run.op_type[a]): a for a in pair.earlier if a not in pair.to_later
+    }
+    for b in pair.open():
+        a = index.get((run.graphs[run.graph[b]].path, run.name[b], run.op_type[b]))
+        if a is not None and not run.chain[b]:
+            yield Link(a, b, "name", True, "equal name and operator, no provenance recorded")
+
+
+RULES: tuple[Callable[[Pair], Iterator[Link]], ...] = (
+    identity,
+    exact_source,
+    signature,
+    common_source,
+    delegate_port,
+    observer,
+    folded,
+    same_name,
+)
+
+
+def _same_side(run: Run, a: int, b: int) -> bool:
+    """Tells whether both nodes are operators, or both values that come from outside, or both nested graphs.
+
+    From the edge stage on, a placeholder carries the chain of an operator that consumes it.
+    """
+    return run.is_boundary(a) == run.is_boundary(b) and (run.role[a] == "subgraph") == (run.role[b] == "subgraph")
+
+
+def _same_target(recorded: str, cited: str) -> bool:
+    """Compares a node's target with one that provenance cites; a Python function may be cited by another module path."""
+    if recorded == cited:
+        return True
+    return recorded.startswith("_operator.") and recorded.rpartition(".")[2] == cited.rpartition(".")[2]
+
+
+def _signature_key(run: Run, ordinal: int) -> str | None:
+    graph = run.graphs[run.graph[ordinal]]
+    if run.role[ordinal] == "output":
+        return "output" if not graph.path else None
+    return graph.signature.get(run.name[ordinal])

@@ -1,0 +1,99 @@
+"""What a compare page is made from: plain data, built by the query side and only rendered here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from fxstore.layout import Drawing
+
+
+@dataclass(frozen=True)
+class DrawnGraph:
+    """One graph of a pane.
+
+    Attributes:
+        title: ``''`` for a method's top graph when the stage has one method, else method and path, and for a delegate
+            its backend: ``lowered_module_0 · XnnpackBackend``.
+        nodes: One row per node, in order: nid, name, op, target, op_type, role, dtype, shape (list of text),
+            module_path, backend, source_file, source_line, source_code, attrs (JSON text or NULL), width, height (of its
+            box), unmatched (reason why it has no counterpart in a neighbouring stage, or NULL).
+        edges: One row per use of a value: src, dst (row numbers in ``nodes``), src_port, dst_arg.
+        drawing: Where they stand; box sizes are those of ``nodes``.
+        parent_nid: The node that calls this graph, or None at the top.
+    """
+
+    title: str
+    nodes: pa.Table
+    edges: pa.Table
+    drawing: Drawing
+    parent_nid: int | None = None
+
+
+@dataclass(frozen=True)
+class Pane:
+    """One stage of one run. Its graphs are drawn side by side, top graphs first."""
+
+    title: str
+    graphs: tuple[DrawnGraph, ...]
+    subtitle: str = ""
+
+
+@dataclass(frozen=True)
+class ColorBy:
+    """Values that colour nodes.
+
+    Attributes:
+        values: nid to number; NaN and infinite values are numbers and look broken.
+        missing: nid to the reason why there is no number.
+        better: ``higher``, ``lower`` or None where neither is.
+    """
+
+    name: str
+    metric: str
+    values: Mapping[int, float]
+    missing: Mapping[int, str] = field(default_factory=dict)
+    unit: str | None = None
+    better: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of the query that the page shows, and the nodes that each row names.
+
+    Attributes:
+        query: What was asked, as the user wrote it.
+        columns: Names of the columns.
+        rows: One tuple per row; cells are text, int, float (NaN and infinity included), bool or None.
+        nids: The nodes that each row names, best first; empty where it names none.
+        note: One line under the table (coverage, what was left out), or ''.
+    """
+
+    query: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[object, ...]]
+    nids: Sequence[Sequence[int]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class PageModel:
+    """Everything that one page shows.
+
+    Attributes:
+        sync_sets: Members of each sync set as (nid, is_primary); a node may be in several.
+        focus: nid to the index of the one set that a click on it shows.
+        highlight: Nodes highlighted when the page opens (the answer's), in rank order.
+        facts: Name and value pairs for the page's "about" box: run name, versions, time.
+    """
+
+    title: str
+    panes: tuple[Pane, ...]
+    sync_sets: Sequence[Sequence[tuple[int, bool]]]
+    focus: Mapping[int, int]
+    colors: tuple[ColorBy, ...] = ()
+    answer: Answer | None = None
+    highlight: Sequence[int] = ()
+    facts: Sequence[tuple[str, str]] = ()

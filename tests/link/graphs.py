@@ -1,0 +1,85 @@
+"""Tiny graphs written by hand, without torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fxstore.ingest.build import GraphBuilder, Value
+from fxstore.link import structure_of
+from fxstore.link.run import Run
+from fxstore.records import Graph, Stage
+
+_BOUNDARY = {"placeholder": "input", "get_attr": "parameter", "output": "output"}
+
+
+class N(NamedTuple):
+    """A node: its name, operator, the names (or ``name.port``) that it uses, and its ancestors, nearest first."""
+
+    name: str
+    kind: str
+    inputs: str = ""
+    came_from: Sequence[tuple[int, str] | tuple[int, str, str]] = ()
+    shape: tuple[str, ...] = ("2",)
+    ports: int = 1
+    key: str | None = None
+    target: str | None = None
+
+
+def graph(identity: int, nodes: Sequence[N], *, path: str = "", parent: tuple[str, int] | None = None, method: str = "forward") -> Graph:
+    """Builds a graph; an ancestor's target follows from its name (``mul_1`` is a mul), unless a third part tells it."""
+    builder = GraphBuilder(method, path, [identity])
+    for n in nodes:
+        op = n.kind if n.kind in _BOUNDARY else "call_function"
+        role = _BOUNDARY.get(n.kind, {"executorch_call_delegate": "delegate", "subgraph": "subgraph"}.get(n.kind, "op"))
+        target = n.target or (n.name if op in _BOUNDARY else f"aten.{n.kind}.default")
+        position = builder.node(n.name, op, target, role, kind=n.kind, values=(Value("float32", n.shape),) * n.ports)
+        for i, used in enumerate(n.inputs.split()):
+            name, _, port = used.partition(".")
+            builder.use(builder.positions[name], int(port or 0), position, str(i))
+        builder.origin(position, 0, [(name, *(cited or [_target(name)]), home, "pass", "create") for home, name, *cited in n.came_from])
+        if n.key:
+            builder.signature[n.name] = n.key
+    return builder.finish(*(parent or (None, None)))
+
+
+def _target(name: str) -> str:
+    return f"aten.{re.sub(r'_[0-9]+$', '', name)}.default"
+
+
+class Linked:
+    """The links of a run, readable by ``stage:name``."""
+
+    def __init__(self, *stages: Graph | Sequence[Graph]) -> None:
+        named = [Stage(f"s{i}", (s,) if isinstance(s, Graph) else tuple(s)) for i, s in enumerate(stages)]
+        self.run = Run.of(named)
+        self.tables = structure_of(named).tables
+
+    def label(self, ordinal: int) -> str:
+        home = self.run.graphs[self.run.graph[ordinal]]
+        return f"s{self.run.stage(ordinal)}:{home.path + '/' if home.path else ''}{self.run.name[ordinal]}"
+
+    def links(self) -> dict[tuple[str, str], str]:
+        """Returns the evidence of each link by its two ends."""
+        return {
+            (self.label(r["src"]), self.label(r["dst"])): r["evidence"] for r in self.tables["links"].to_pylist()
+        }
+
+    def inferred(self) -> set[tuple[str, str]]:
+        return {(self.label(r["src"]), self.label(r["dst"])) for r in self.tables["links"].to_pylist() if r["inferred"]}
+
+    def set_of(self, label: str) -> dict[str, bool]:
+        """Returns the members of the set that a click on a node shows, and whether each is primary."""
+        rows = self.tables["sync_sets"].to_pylist()
+        (number,) = {r["sync_set"] for r in rows if r["focus"] and self.label(r["ordinal"]) == label}
+        return {self.label(r["ordinal"]): r["is_primary"] for r in rows if r["sync_set"] == number}
+
+    def values(self, label: str, port: int = 0) -> set[str]:
+        """Returns what holds the same value as a node's port, as ``stage:name.port``."""
+        rows = self.tables["value_classes"].to_pylist()
+        number = {r["value_class"] for r in rows if self.label(r["ordinal"]) == label and r["port"] == port}
+        return {f"{self.label(r['ordinal'])}.{r['port']}" for r in rows if r["value_class"] in number} - {f"{label}.{port}"}
+
+    def unmatched(self) -> dict[tuple[str, str], str]:
+        return {(self.label(r["ordinal"]), r["towards"]): r["reason"] for r in self.tables["unmatched"].to_pylist()}

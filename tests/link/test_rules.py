@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import time
+
+from tests.link.graphs import Linked, N, graph
+
+
+def test_names_that_shift_at_a_retrace_are_not_evidence() -> None:
+    before = graph(1, [N("x", "placeholder", key="input:0"), N("mul", "mul", "x"), N("mul_1", "mul", "mul"), N("mul_2", "mul", "mul_1"), N("relu", "relu", "mul_2")])
+    after = graph(2, [
+        N("x", "placeholder", key="input:0"),
+        N("mul", "mul", "x", [(1, "mul_1")]),
+        N("mul_1", "mul", "mul", [(1, "mul_2")]),
+        N("relu", "relu", "mul_1", [(1, "relu")]),
+    ])  # fmt: skip
+    linked = Linked(before, after)
+    assert linked.links() == {
+        ("s0:x", "s1:x"): "signature",
+        ("s0:mul_1", "s1:mul"): "from_node",
+        ("s0:mul_2", "s1:mul_1"): "from_node",
+        ("s0:relu", "s1:relu"): "from_node",
+    }
+    assert linked.unmatched() == {("s0:mul", "s1"): "removed: nothing in s1 names it"}
+
+
+def test_a_decomposition_is_one_set_whose_primary_computes_the_value() -> None:
+    float_ = graph(1, [N("x", "placeholder", key="input:0"), N("w", "get_attr", key="state:w"), N("linear", "linear", "x w")])
+    edge = graph(2, [
+        N("x", "placeholder", key="input:0"),
+        N("p_w", "placeholder", key="state:w"),
+        N("view", "view_copy", "x", [(1, "linear")], shape=("1", "2")),
+        N("permute", "permute_copy", "p_w", [(1, "linear")], shape=("2", "9")),
+        N("addmm", "addmm", "view permute", [(1, "linear")], shape=("1", "2")),
+        N("view_1", "view_copy", "addmm", [(1, "linear")]),
+    ])  # fmt: skip
+    linked = Linked(float_, edge)
+    assert linked.set_of("s0:linear") == {
+        "s0:linear": True, "s1:view": False, "s1:permute": False, "s1:addmm": True, "s1:view_1": False,
+    }  # fmt: skip
+    assert linked.set_of("s1:permute") == {"s0:linear": True, "s1:permute": True}
+    assert linked.values("s0:linear") == {"s1:view_1.0"}
+    assert linked.links()["s0:w", "s1:p_w"] == "signature"
+
+
+def test_a_copy_is_recognised_although_no_chain_names_it() -> None:
+    edge = graph(7, [N("conv", "convolution", "", [(1, "c")]), N("q", "quantize_per_tensor", "conv", [(1, "c_q")])])
+    lowered = graph(8, [N("conv", "convolution", "", [(1, "c")]), N("q", "quantize_per_tensor", "conv", [(1, "c_q")])])
+    assert set(Linked(edge, lowered).links().values()) == {"identity"}
+
+
+def test_a_graph_identity_that_is_used_again_links_nothing_by_itself() -> None:
+    one = graph(5, [N("a", "sin"), N("b", "cos", "a")])
+    other = graph(5, [N("a", "tanh", "", [(9, "z")]), N("b", "relu", "a", [(5, "b")])])
+    assert Linked(one, other).links() == {}
+
+
+def test_a_folded_batch_norm_holds_the_value_of_the_folded_convolution() -> None:
+    float_ = graph(1, [N("x", "placeholder", key="input:0"), N("conv", "conv2d", "x"), N("bn_w", "get_attr"), N("bn", "batch_norm", "conv bn_w"), N("relu", "relu", "bn")])
+    prepared = graph(2, [N("x", "placeholder", key="input:0"), N("conv", "conv2d", "x", [(1, "conv", "aten.conv2d.default")]), N("relu", "relu", "conv", [(1, "relu")])])
+    linked = Linked(float_, prepared)
+    assert linked.values("s1:conv") == {"s0:bn.0"}
+    assert linked.values("s0:conv") == set()
+    assert linked.inferred() == {("s0:bn", "s1:conv")}
+    assert linked.set_of("s1:conv") == {"s0:conv": False, "s0:bn": True, "s1:conv": True}
+    assert linked.unmatched() == {("s0:bn_w", "s1"): "folded into conv"}
+
+
+def test_observers_and_quantisers_belong_to_the_value_they_observe() -> None:
+    float_ = graph(1, [N("x", "placeholder", key="input:0"), N("w", "get_attr", key="state:w"), N("linear", "linear", "x w")])
+    prepared = graph(2, [
+        N("x", "placeholder", key="input:0"),
+        N("observe_x", "MinMaxObserver", "x", target="observe_x"),
+        N("w", "get_attr", key="state:w"),
+        N("observe_w", "MinMaxObserver", "w", target="observe_w"),
+        N("linear", "linear", "observe_x observe_w", [(1, "linear")]),
+    ])  # fmt: skip
+    named = {"q": "observe_x", "dq": "observe_x", "dq_w": "observe_w"}
+    quantized = graph(3, [
+        N(n, k, i, [(2, named[n], named[n])] if n in named else c)
+        for n, k, i, c in [("x", "placeholder", "", ()), ("q", "quantize_per_tensor", "x", ()), ("dq", "dequantize_per_tensor", "q", ()),
+                           ("codes", "get_attr", "", ()), ("dq_w", "dequantize_per_channel", "codes", ()), ("linear", "linear", "dq dq_w", [(2, "linear")])]
+    ])  # fmt: skip
+    linked = Linked(float_, prepared, quantized)
+    links = linked.links()
+    assert links["s0:x", "s1:observe_x"] == links["s0:w", "s1:observe_w"] == "observer"
+    assert links["s1:observe_x", "s2:dq"] == links["s1:observe_w", "s2:dq_w"] == "from_node"
+    assert links["s1:w", "s2:codes"] == "observer"
+    assert {"s0:w", "s1:w", "s1:observe_w", "s2:dq_w"} <= set(linked.set_of("s2:dq_w")) | {"s1:w"}
+    assert linked.values("s2:dq") == {"s1:observe_x.0"}
+
+
+def delegated(first: int) -> list[object]:
+    top = graph(first, [
+        N("x", "placeholder", key="input:0"),
+        N("lowered_module_0", "subgraph"),
+        N("call", "executorch_call_delegate", "lowered_module_0 x", ports=2),
+        N("out_a", "getitem", "call.0", [(1, "relu")]),
+        N("out_b", "getitem", "call.1", [(1, "softmax")]),
+        N("output", "output", "out_a out_b"),
+    ])  # fmt: skip
+    inner = graph(first + 1, [
+        N("x", "placeholder"),
+        N("relu", "relu", "x", [(1, "relu")]),
+        N("linear", "linear", "relu", [(1, "linear")]),
+        N("softmax", "softmax", "linear", [(1, "softmax")]),
+        N("output", "output", "relu softmax"),
+    ], path="lowered_module_0", parent=("", 2))  # fmt: skip
+    return [top, inner]
+
+
+def test_a_delegates_ports_are_its_inner_values_not_an_order_of_handles() -> None:
+    edge = graph(3, [
+        N("x", "placeholder", key="input:0"),
+        N("relu", "relu", "x", [(1, "relu")]),
+        N("linear", "linear", "relu", [(1, "linear")]),
+        N("softmax", "softmax", "linear", [(1, "softmax")]),
+        N("output", "output", "relu softmax"),
+    ])  # fmt: skip
+    linked = Linked(edge, delegated(20))
+    assert linked.values("s1:call", 0) == {"s0:relu.0", "s1:lowered_module_0/relu.0", "s1:out_a.0"}
+    assert linked.values("s1:call", 1) == {"s0:softmax.0", "s1:lowered_module_0/softmax.0", "s1:out_b.0"}
+    links = linked.links()
+    assert links["s0:softmax", "s1:out_b"] == "from_node"
+    assert links["s1:lowered_module_0/linear", "s1:call"] == "delegate"
+    members = linked.set_of("s0:linear")
+    assert members == {"s0:linear": True, "s1:lowered_module_0/linear": True, "s1:call": False}
+    assert {"s0:relu", "s0:linear", "s0:softmax"} <= set(linked.set_of("s1:call"))
+    assert not any(label.startswith("s0:") for label, _ in linked.unmatched())
+
+
+def test_methods_never_mix() -> None:
+    stage = [graph(i, [N("x", "placeholder", key="input:0"), N("op", kind, "x")], method=method) for i, (method, kind) in enumerate([("prefill", "sin"), ("decode", "sin")])]
+    later = [graph(i + 5, [N("x", "placeholder", key="input:0"), N("op", "sin", "x", [(i, "op", "aten.sin.default")])], method=m) for i, m in enumerate(["prefill", "decode"])]
+    linked = Linked(stage, later)
+    pairs = {(r["src"], r["dst"]) for r in linked.tables["links"].to_pylist()}
+    assert pairs == {(0, 4), (1, 5), (2, 6), (3, 7)}
+
+
+def test_a_name_counts_only_where_nothing_else_exists() -> None:
+    before = graph(1, [N("sym", "sym_size"), N("gone", "sin")])
+    after = graph(2, [N("sym", "sym_size"), N("gone", "cos")])
+    linked = Linked(before, after)
+    assert linked.links() == {("s0:sym", "s1:sym"): "name"}
+    assert linked.inferred() == {("s0:sym", "s1:sym")}
+
+
+def test_every_node_is_the_focus_of_exactly_one_set_and_a_member_of_it() -> None:
+    edge = graph(3, [N("x", "placeholder", key="input:0"), N("relu", "relu", "x", [(1, "relu")]), N("softmax", "softmax", "relu", [(1, "softmax")])])
+    linked = Linked(edge, delegated(20), delegated(30))
+    focused = [r["ordinal"] for r in linked.tables["sync_sets"].to_pylist() if r["focus"]]
+    assert sorted(focused) == list(range(len(linked.run)))
+
+
+def test_sync_sets_follow_the_links_forward_and_backward_never_sideways() -> None:
+    edge = graph(3, [N("x", "placeholder", key="input:0"), N("relu", "relu", "x", [(1, "relu")]), N("softmax", "softmax", "relu", [(1, "softmax")])])
+    linked = Linked(edge, delegated(20), delegated(30))
+    links = set(linked.links())
+
+    def reach(label: str, end: int) -> set[str]:
+        found = {label}
+        while True:
+            more = {pair[1 - end] for pair in links if pair[end] in found} - found
+            if not more:
+                return found
+            found |= more
+
+    for ordinal in range(len(linked.run)):
+        label = linked.label(ordinal)
+        assert set(linked.set_of(label)) == reach(label, 0) | reach(label, 1)
+
+
+def test_linking_grows_linearly() -> None:
+    def chain(identity: int, size: int, ancestor: int | None) -> object:
+        return graph(identity, [N(f"n{i}", "relu", f"n{i - 1}" if i else "", [(ancestor, f"n{i}")] if ancestor else ()) for i in range(size)])
+
+    def seconds(size: int) -> float:
+        graphs = [chain(i + 1, size, i or None) for i in range(5)]
+        start = time.process_time()
+        Linked(*graphs)
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(4000) < 12 * max(seconds(1000), 0.02)
