@@ -63,7 +63,7 @@ def value_classes(run: Run, pairs: list[Pair]) -> Classes:
 def _aliases(run: Run) -> Iterator[tuple[Port, Port]]:
     """Yields (alias, origin): a getitem is its operator's port, a nested graph's input is what its caller passes."""
     for node, kind in enumerate(run.op_type):
-        if kind == "getitem" and len(run.inputs[node]) == 1 and run.ports[run.inputs[node][0][0]] > 1:
+        if kind == "getitem" and len(run.inputs[node]) == 1 and _selects_port(run, node):
             yield (node, 0), run.inputs[node][0][:2]
     for call, graph in run.calls.items():
         if run.role[call] != "delegate":
@@ -72,6 +72,12 @@ def _aliases(run: Run) -> Iterator[tuple[Port, Port]]:
             yield (inner, 0), value
         for port, value in enumerate(run.outputs(graph)):
             yield (call, port), value
+
+
+def _selects_port(run: Run, node: int) -> bool:
+    """Tells ``getitem(op, i)`` from the indexing of a tensor, which takes an axis away."""
+    source = run.inputs[node][0][0]
+    return run.ports[source] > 1 or (run.shape[node] is not None and run.shape[node] == run.shape[source])
 
 
 def _held(pair: Pair) -> Iterator[tuple[Port, Port, Link]]:

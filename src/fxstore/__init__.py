@@ -1,0 +1,57 @@
+"""Every graph of a PyTorch or ExecuTorch compile in one store: SQL across stages, counterparts, numbers, one page.
+
+>>> import fxstore
+>>> with fxstore.connect("fxstore-runs") as store:  # doctest: +SKIP
+...     store.ingest("model.etrecord", name="nightly")
+...     store.worst("cosine", n=10).compare().save("worst.html")
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from fxstore.errors import FxstoreError, MissingExtraError, QueryError, SourceError, StoreError, UsageError
+
+if TYPE_CHECKING:
+    from fxstore import metrics
+    from fxstore.api import Store, connect
+    from fxstore.query.result import Result
+    from fxstore.recording import Recorder, Run
+    from fxstore.render.page import Page
+
+__version__ = "0.1.0"
+__all__ = [
+    "FxstoreError",
+    "MissingExtraError",
+    "Page",
+    "QueryError",
+    "Recorder",
+    "Result",
+    "Run",
+    "SourceError",
+    "Store",
+    "StoreError",
+    "UsageError",
+    "connect",
+    "metrics",
+]
+
+_HOMES = {
+    "connect": "fxstore.api",
+    "Store": "fxstore.api",
+    "Recorder": "fxstore.recording",
+    "Run": "fxstore.recording",
+    "Result": "fxstore.query.result",
+    "Page": "fxstore.render.page",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imports a public name when it is first used, so that importing fxstore stays light."""
+    if name == "metrics":
+        return importlib.import_module("fxstore.metrics")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'fxstore' has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)

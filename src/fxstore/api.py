@@ -1,0 +1,118 @@
+"""The store as Python users see it: ingest and record on one side, queries and pages on the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxstore.errors import UsageError
+from fxstore.query import session
+from fxstore.query.result import Result
+from fxstore.store import open_directory
+
+if TYPE_CHECKING:
+    from fxstore.recording import Recorder, Run
+    from fxstore.render.page import Page
+
+
+class Store(session.Store):
+    """An open store; a context manager. Queries as in :class:`fxstore.query.session.Store`."""
+
+    def ingest(
+        self,
+        source: object,
+        name: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        *,
+        model: str | None = None,
+    ) -> Run:
+        """Takes a source in as one run.
+
+        Args:
+            source: Whatever an adapter accepts (a graph module, an exported program, a program manager, an ETRecord, a
+                path), or a dict from stage names to such sources, in pipeline order.
+            name: The run's name; default: the file's, or ``run``.
+            tags: Free text by which runs are found again.
+            model: Name of the model.
+
+        Raises:
+            SourceError: The source cannot be read; nothing is stored then.
+            StoreError: The store is read-only or cannot be written.
+        """
+        from fxstore.ingest import adapters
+
+        if isinstance(source, str | os.PathLike):
+            source = Path(source)
+        default = source.stem if isinstance(source, Path) else "run"
+        recorder = self.record(name or default, model=model, tags=tags, strict=True)
+        if isinstance(source, Mapping):
+            if not source:
+                raise UsageError("the dict of stages is empty", hint="pass {stage name: source}, in pipeline order")
+            for stage, one in source.items():
+                recorder.stage(str(stage), one)
+        else:
+            recorder.add(adapters.read(source))
+        return recorder.finish()
+
+    def record(
+        self, name: str, model: str | None = None, tags: Mapping[str, str] | None = None, *, strict: bool = False
+    ) -> Recorder:
+        """Returns a context manager that records one run, stage by stage.
+
+        Args:
+            strict: Raise a stage's error; else it is logged and stored, and the compile goes on.
+        """
+        from fxstore.recording import Recorder
+
+        return Recorder(self.commit, name, model=model, tags=tags, strict=strict)
+
+    def compare(
+        self,
+        run: str | Sequence[str] | None = None,
+        stages: Sequence[str] | None = None,
+        color_by: str | None = None,
+        highlight: Result | Sequence[int] | None = None,
+        title: str | None = None,
+    ) -> Page:
+        """Returns the page with the stages of a run, or of several, side by side.
+
+        Args:
+            run: Id or name, or several; default: the latest complete run.
+            stages: Which, in this order; default: all.
+            color_by: Overlay that colours the nodes; default: the newest accuracy overlay.
+            highlight: A result, whose rows are listed beside the graphs, or nids.
+
+        Raises:
+            QueryError: A run, a stage or an overlay is not there, or the result names no node.
+        """
+        from fxstore.query.compare import page_model
+        from fxstore.render.page import Page
+
+        result = highlight if isinstance(highlight, Result) else None
+        nids = None if highlight is None or result is not None else list(highlight)  # type: ignore[arg-type]
+        runs = [run] if isinstance(run, str) else list(run or [])
+        model = page_model(self, runs or None, stages, color_by, result, nids, title)
+        return Page(model)
+
+    def _ask(self, query: str, params: session.Params | None, shown: str) -> Result:
+        result = super()._ask(query, params, shown)
+        result.renderer = self._render
+        return result
+
+    def _render(self, result: Result, **options: Any) -> Page:
+        return self.compare(highlight=result, **options)
+
+
+def connect(path: str | os.PathLike[str], read_only: bool = False) -> Store:
+    """Opens, or creates, the store at a path.
+
+    Args:
+        path: A directory, or ``":memory:"`` for a store that leaves nothing behind.
+        read_only: Never write; then the store must exist.
+
+    Raises:
+        StoreError: The path is no store, is of a newer format, is missing or may not be written.
+    """
+    return Store(open_directory(path, read_only))

@@ -1,0 +1,81 @@
+"""The command line: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from fxstore.errors import FxstoreError
+
+
+class _Verbs(click.Group):
+    """Loads a verb's module only when that verb is asked for."""
+
+    homes = {
+        "adapters": "adapters",
+        "compare": "compare",
+        "demo": "demo",
+        "first-bad": "questions",
+        "ingest": "ingest",
+        "runs": "listings",
+        "schema": "listings",
+        "sql": "questions",
+        "stages": "listings",
+        "sync": "questions",
+        "trace": "questions",
+        "worst": "questions",
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self.homes)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        from importlib import import_module
+
+        if name not in self.homes:
+            return None
+        command = getattr(import_module(f"fxstore.cli.{self.homes[name]}"), name.replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fxstore")
+def fxstore() -> None:
+    """Every graph of a PyTorch or ExecuTorch compile in one store: query it, compare its stages, render the answer."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and exits: 0 done, 1 error, 2 wrong usage, 3 a gate has tripped."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code; an error is one line on standard error, and a hint."""
+    try:
+        code = fxstore.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except FxstoreError as error:
+        click.echo(f"fxstore: {_one_line(str(error))}", err=True)
+        if error.hint:
+            click.echo(f"  {_one_line(error.hint)}", err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        click.echo(f"fxstore: {_one_line(error.format_message())}", err=True)
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(f"  see: {error.ctx.command_path} --help", err=True)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("fxstore: interrupted", err=True)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

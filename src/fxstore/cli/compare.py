@@ -1,0 +1,43 @@
+"""The verb ``compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fxstore.cli import options
+from fxstore.errors import UsageError
+
+
+@click.command()
+@options.store
+@click.option("--run", "runs", multiple=True, help="Run id or name; may be given several times.")
+@click.option("--stage", "stages", multiple=True, help="Stages to show, in this order; default: all.")
+@click.option("--query", help="SQL whose rows are shown beside the graphs, and highlighted in them.")
+@click.option("--color-by", metavar="OVERLAY", help="Overlay that colours the nodes.")
+@click.option("--title")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True)
+@options.overwrite
+def compare(
+    store_path: str,
+    runs: tuple[str, ...],
+    stages: tuple[str, ...],
+    query: str | None,
+    color_by: str | None,
+    title: str | None,
+    output: Path,
+    force: bool,
+) -> None:
+    """Writes one offline page with the stages side by side."""
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="pass -f to overwrite it")
+    with options.opened(store_path) as store:
+        page = store.compare(
+            run=list(runs) or None,
+            stages=list(stages) or None,
+            color_by=color_by,
+            highlight=store.sql(query) if query else None,
+            title=title,
+        )
+        options.save(page, output, force)

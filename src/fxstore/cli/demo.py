@@ -1,0 +1,27 @@
+"""The verb ``demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fxstore.cli import options
+
+PAGE = Path("fxstore-demo.html")
+
+
+@click.command()
+@options.store
+@click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
+def demo(store_path: str, open_page: bool) -> None:
+    """Compiles and runs a small quantised network for real, and shows where its accuracy goes.
+
+    Takes the network through float, prepared, quantized, edge and lowered, runs the program with tracing, ingests all of
+    it as one run, prints the worst nodes and writes fxstore-demo.html. Needs no network.
+    """
+    from fxstore.demo.job import run_demo
+
+    run_demo(store_path, PAGE, say=lambda text: click.echo(text, err=True), out=click.echo)
+    if open_page:
+        click.launch(PAGE.resolve().as_uri())

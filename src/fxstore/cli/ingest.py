@@ -1,0 +1,34 @@
+"""The verb ``ingest``."""
+
+from __future__ import annotations
+
+import click
+
+from fxstore.cli import options
+from fxstore.errors import UsageError
+
+
+@click.command()
+@options.store
+@click.option("--name", help="Name of the run; default: the source's.")
+@click.option("--tag", "tags", multiple=True, metavar="K=V", help="May be given several times.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
+def ingest(store_path: str, name: str | None, tags: tuple[str, ...], sources: tuple[str, ...]) -> None:
+    """Takes each SOURCE in as one run and prints its id."""
+    from fxstore.api import connect
+
+    found = dict(_tag(tag) for tag in tags)
+    if name is not None and len(sources) > 1:
+        raise UsageError("--name names one run, and there are several sources", hint="ingest them one by one")
+    with connect(store_path) as store:
+        for source in sources:
+            run = store.ingest(source, name=name, tags=found)
+            click.echo(run.run_id)
+            click.echo(f"Ingested {source} as run {run.name} ({run.run_id}): {', '.join(run.stages)}", err=True)
+
+
+def _tag(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(f"--tag {text!r} is not of the form key=value")
+    return key, value

@@ -1,0 +1,84 @@
+"""Options and steps that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fxstore.errors import UsageError
+
+if TYPE_CHECKING:
+    from fxstore.api import Store
+    from fxstore.query.result import Result
+    from fxstore.render.page import Page
+
+Command = Callable[..., Any]
+FORMATS = ("box", "csv", "json", "jsonl", "markdown", "arrow", "parquet")
+
+store = click.option(
+    "--store",
+    "store_path",
+    envvar="FXSTORE_STORE",
+    default="fxstore-runs",
+    show_default=True,
+    help="The store's directory; the environment variable FXSTORE_STORE names another default.",
+)
+overwrite = click.option("-f", "--force", is_flag=True, help="Overwrite the output.")
+
+
+def result_output(command: Command) -> Command:
+    """Adds the options of a verb that prints a result."""
+    options = (
+        click.option("--format", "form", type=click.Choice(FORMATS), help="Default: box on a terminal, csv in a pipe."),
+        click.option("--compare", "page", type=click.Path(path_type=Path), metavar="OUT.html", help="Render it, too."),
+        overwrite,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Store]:
+    """Opens an existing store for reading.
+
+    Raises:
+        StoreError: There is none.
+    """
+    from fxstore.api import connect
+
+    with connect(path, read_only=True) as found:
+        yield found
+
+
+def show(result: Result, form: str | None, page: Path | None, force: bool) -> None:
+    """Writes a result to standard output, and its page to a file."""
+    from fxstore.query.text import write
+
+    if page is not None and page.exists() and not force:
+        raise UsageError(f"{page} exists", hint="pass -f to overwrite it")
+    stdout = click.get_text_stream("stdout")
+    write(result, stdout, form or ("box" if stdout.isatty() else "csv"))
+    if page is not None:
+        save(result.compare(), page, force)
+
+
+def save(page: Page, path: Path, force: bool) -> None:
+    """Saves a page and says so."""
+    page.save(path, overwrite=force)
+    click.echo(f"Wrote {path} ({size(path.stat().st_size)})", err=True)
+
+
+def size(count: int) -> str:
+    """Returns a number of bytes as people read it."""
+    if count < 1024:
+        return f"{count} B"
+    for unit in ("KB", "MB", "GB"):
+        if count < 1024**2 or unit == "GB":
+            return f"{count / 1024:.1f} {unit}"
+        count //= 1024
+    raise AssertionError

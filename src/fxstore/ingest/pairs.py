@@ -1,0 +1,97 @@
+"""Chooses what is compared with what when one stage is measured against another: along the run's value classes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from fxstore.ingest.measure import Pair
+from fxstore.records import Structure
+
+Key = tuple[str, str, int]
+"""Path of the graph, name of the node, output port."""
+
+_CONSTANT = frozenset({"parameter", "buffer", "constant"})
+_MEASURED = frozenset({"input", "op", "symint", "delegate"})
+
+
+class Nodes:
+    """The nodes of one stage and one method, by ordinal."""
+
+    def __init__(self, structure: Structure, stage: str, method: str) -> None:
+        self.key: dict[int, tuple[str, str]] = {}
+        self.op_type: dict[int, str] = {}
+        self.role: dict[int, str] = {}
+        rows = structure.tables["graphs"].select(["stage", "method", "path", "base"]).to_pylist()
+        for graph, row in zip(structure.graphs, rows, strict=True):
+            if row["stage"] != stage or row["method"] != method:
+                continue
+            nodes = graph.nodes
+            for i, name in enumerate(nodes["name"].to_pylist()):
+                self.key[row["base"] + i] = (row["path"], name)
+            self.op_type.update(enumerate(nodes["op_type"].to_pylist(), row["base"]))
+            self.role.update(enumerate(nodes["role"].to_pylist(), row["base"]))
+
+
+def value_pairs(structure: Structure, reference: str, stage: str, method: str) -> list[Pair[Key]]:
+    """Returns what to compare of a stage: each of its values that has one in the reference, and the rest with a reason.
+
+    A value that several nodes of the stage hold (an operator's port and the ``getitem`` that reads it) is measured once,
+    at the operator; a delegate's at its ``getitem``, which names one port.
+    """
+    theirs, ours = Nodes(structure, reference, method), Nodes(structure, stage, method)
+    pairs = []
+    seen: set[int] = set()
+    for members in _classes(structure):
+        refs = [(node, port) for node, port in members if node in theirs.key]
+        values = [(node, port) for node, port in members if node in ours.key]
+        if not refs or not values:
+            continue
+        ref, ref_port = _representative(theirs, refs)
+        seen.update(node for node, _ in values)
+        for node, port in _representatives(ours, values):
+            if ours.role[node] in _CONSTANT:
+                continue
+            pairs.append(Pair((*theirs.key[ref], ref_port), (*ours.key[node], port), ref, node, port))
+    pairs.extend(_unpaired(ours, seen, structure, reference, stage))
+    return sorted(pairs, key=lambda pair: (pair.ordinal, pair.port))
+
+
+def _classes(structure: Structure) -> Iterator[list[tuple[int, int]]]:
+    classes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    table = structure.tables["value_classes"]
+    for number, node, port in zip(*(table[c].to_pylist() for c in ("value_class", "ordinal", "port")), strict=True):
+        classes[number].append((node, port))
+    yield from classes.values()
+
+
+def _representative(nodes: Nodes, members: list[tuple[int, int]]) -> tuple[int, int]:
+    return min(members, key=lambda member: (_passes_on(nodes, member[0]), member))
+
+
+def _representatives(nodes: Nodes, members: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns the operators that hold the value, at the top and in nested graphs; without any, the one that reads it."""
+    computing = [member for member in members if not _passes_on(nodes, member[0])]
+    top = [member for member in members if not nodes.key[member[0]][0] and nodes.op_type[member[0]] == "getitem"]
+    if any(nodes.role[node] == "delegate" for node, _ in members):
+        return sorted({*computing, *top})
+    return computing or [_representative(nodes, members)]
+
+
+def _passes_on(nodes: Nodes, node: int) -> int:
+    return {"getitem": 1}.get(nodes.op_type[node], 2 if nodes.role[node] == "delegate" else 0)
+
+
+def _unpaired(ours: Nodes, seen: set[int], structure: Structure, reference: str, stage: str) -> Iterator[Pair[Key]]:
+    stages = list(dict.fromkeys(structure.tables["graphs"]["stage"].to_pylist()))
+    later = stages[stages.index(stage) :]
+    reasons = {
+        row["ordinal"]: row["reason"] for row in structure.tables["unmatched"].to_pylist() if row["towards"] not in later
+    }
+    for node, key in ours.key.items():
+        if node in seen or ours.role[node] not in _MEASURED | _CONSTANT:
+            continue
+        reason = "constant" if ours.role[node] in _CONSTANT else reasons.get(node, f"no value in {reference} to compare with")
+        if ours.role[node] == "delegate":
+            reason = "measured at its outputs"
+        yield Pair(None, (*key, 0), None, node, 0, reason)

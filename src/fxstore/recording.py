@@ -1,0 +1,306 @@
+"""Records one run: stages as they appear, then what was measured on them."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from fxstore.errors import UsageError, nearest
+from fxstore.ingest import adapters
+from fxstore.link import structure_of
+from fxstore.records import Overlay, RunRecord, Stage, Structure
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_log = logging.getLogger("fxstore")
+_TOOLS = ("torch", "torchao", "executorch")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A committed run.
+
+    Attributes:
+        status: ``complete`` or ``partial``.
+        stages: Names of its stages in pipeline order.
+    """
+
+    run_id: str
+    name: str
+    status: str
+    stages: tuple[str, ...]
+
+
+class Recorder:
+    """Collects the stages and overlays of one run; commits it when the ``with`` block ends.
+
+    A stage that cannot be read is logged and stored as ``failed``, and the run as ``partial``: recording never breaks the
+    compile that it watches. Leaving by an exception stores what there is, with status ``partial``.
+
+    Args:
+        commit: Takes the finished run and returns its id.
+        strict: Raise what would be logged.
+    """
+
+    def __init__(
+        self,
+        commit: Callable[[RunRecord], str],
+        name: str,
+        *,
+        model: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        strict: bool = False,
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.tags = {str(key): str(value) for key, value in (tags or {}).items()}
+        self.run: Run | None = None
+        self._commit = commit
+        self._strict = strict
+        self._status = "complete"
+        self._stages: list[Stage] = []
+        self._sources: dict[str, object] = {}
+        self._overlays: list[Overlay] = []
+        self._linked: Structure | None = None
+
+    def stage(self, name: str, source: object) -> None:
+        """Takes a snapshot of a source now; later edits of it change nothing.
+
+        Args:
+            name: The stage's name; a source that holds several stages gives them all, each as ``name/its own``.
+            source: Whatever an adapter accepts.
+
+        Raises:
+            UsageError: The name is taken, or empty.
+        """
+        if not name or any(stage.name == name for stage in self._stages):
+            raise UsageError(f"a stage cannot be called {name!r}", hint="each stage of a run needs a name of its own")
+        try:
+            found = adapters.read(source)
+        except Exception as error:  # whatever it is, the user's compile must go on
+            if self._strict:
+                raise
+            _log.warning("stage %s is not recorded: %s", name, error)
+            self._append(Stage(name, (), status="failed", note=str(error)))
+            self._status = "partial"
+            return
+        self._status = "partial" if found.status != "complete" else self._status
+        for stage in found.stages:
+            self._append(replace(stage, name=name if len(found.stages) == 1 else f"{name}/{stage.name}"))
+        if len(found.stages) == 1:
+            self._sources[name] = source
+
+    def nodes(self, name: str) -> int:
+        """Returns the number of nodes of a recorded stage, those of nested graphs included."""
+        return sum(len(graph.nodes) for stage in self._stages if stage.name == name for graph in stage.graphs)
+
+    def add(self, found: adapters.Ingested) -> None:
+        """Takes in what an adapter read, under its own stage names."""
+        self._status = "partial" if found.status != "complete" else self._status
+        for stage in found.stages:
+            self._append(stage if stage.name else replace(stage, name=stage.kind))
+        self._overlays.extend(found.overlays)
+
+    def passes(self, passes: Iterable[Callable[..., Any]]) -> list[Callable[..., Any]]:
+        """Wraps passes so that the graph that each returns, or edits, becomes a stage named after the pass."""
+        return [self._watched(one) for one in passes]
+
+    def overlay(
+        self,
+        name: str,
+        data: Mapping[str, float | Mapping[str, float]],
+        *,
+        stage: str,
+        metric: str = "value",
+        kind: str = "accuracy",
+        method: str = "forward",
+        unit: str | None = None,
+        better: str | None = None,
+    ) -> None:
+        """Lays numbers on the nodes of a stage.
+
+        Args:
+            data: Node name to a number, or to a number per metric. NaN and infinity are numbers.
+            kind: ``accuracy``, ``latency``, ``category``, ``static`` or ``statistics``.
+            better: ``higher``, ``lower`` or None.
+
+        Raises:
+            UsageError: A name is not in the stage.
+        """
+        from fxstore.ingest.overlays import from_mapping
+
+        structure = self._structure()
+        rows = from_mapping(structure, data, stage=stage, method=method, metric=metric)
+        self._overlays.append(Overlay(name, kind, "given", rows, unit, better))
+
+    def measure(
+        self,
+        inputs: Sequence[Any],
+        *,
+        reference: str = "float",
+        metrics: Sequence[str] | None = None,
+        stages: Sequence[str] | None = None,
+        method: str = "forward",
+    ) -> None:
+        """Runs stages on an input and stores how far each of their values is from the reference's.
+
+        Args:
+            inputs: One input: a tuple as the model takes it.
+            reference: The stage that counts as right.
+            metrics: Names from :mod:`fxstore.metrics`; default: cosine, mse, max_abs, sqnr.
+            stages: What to measure; default: every later stage that runs in Python and was not edited since.
+
+        Raises:
+            UsageError: A stage is unknown, or cannot be run.
+        """
+        from fxstore.ingest.running import measure_stage
+
+        names = self._runnable(reference, stages)
+        for name in names:
+            rows = measure_stage(
+                self._structure(), self._source(reference), self._source(name), inputs, reference, name, metrics, method
+            )
+            self._overlays.append(_accuracy(name, reference, "measured in Python", rows))
+
+    def device(
+        self,
+        inputs: Sequence[Any],
+        *,
+        stage: str = "runtime",
+        reference: str = "quantized",
+        metrics: Sequence[str] | None = None,
+        method: str = "forward",
+    ) -> None:
+        """Runs the emitted program with tracing, in a process of its own, and stores accuracy and latency.
+
+        Args:
+            inputs: One input: a tuple as the model takes it.
+            stage: A stage whose source is an ``ExecutorchProgramManager``.
+            reference: The stage that counts as right.
+
+        Raises:
+            UsageError: A stage is unknown, or is no emitted program.
+            DeviceError: The program cannot be run.
+        """
+        from fxstore.ingest.running import run_on_device
+
+        found = run_on_device(
+            self._structure(), self._source(reference), self._source(stage), inputs, reference, stage, metrics, method
+        )
+        self._overlays.append(Overlay(f"{stage} latency", "latency", "ETDump", found.latency, "ns", "lower"))
+        self._overlays.append(_accuracy(stage, reference, "ETDump and debug buffer", found.accuracy))
+
+    def finish(self) -> Run:
+        """Commits the run, once, and returns it.
+
+        Raises:
+            UsageError: Nothing was recorded.
+        """
+        if self.run is None:
+            if not self._stages:
+                raise UsageError(f"run {self.name!r} has no stage", hint="call rec.stage(name, source) in the block")
+            record = RunRecord(
+                self.name,
+                tuple(self._stages),
+                self._structure(),
+                tuple(self._overlays),
+                self.model,
+                self.tags,
+                _versions(),
+                self._status,
+            )
+            names = tuple(stage.name for stage in self._stages)
+            self.run = Run(self._commit(record), self.name, self._status, names)
+            self._sources.clear()
+        return self.run
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._status = "partial"
+            if not self._stages:
+                return
+        self.finish()
+
+    def _append(self, stage: Stage) -> None:
+        same = next((other.name for other in self._stages if stage.graphs and _content(other) == _content(stage)), None)
+        if same is not None:
+            stage = replace(stage, note="; ".join(filter(None, (stage.note, f"content equals stage {same}"))))
+        self._stages.append(stage)
+        self._linked = None
+
+    def _structure(self) -> Structure:
+        if self._linked is None:
+            self._linked = structure_of(self._stages)
+        return self._linked
+
+    def _source(self, name: str) -> object:
+        source = self._sources.get(name)
+        if source is None:
+            known = [stage.name for stage in self._stages]
+            why = "cannot be run: its live object is not at hand" if name in known else "is not in this run"
+            raise UsageError(f"stage {name!r} {why}", hint=nearest(name, known) or f"stages: {', '.join(known)}")
+        now = adapters.read(source).stages[0]
+        then = next(stage for stage in self._stages if stage.name == name)
+        if _content(now) != _content(then):
+            raise UsageError(f"stage {name!r} was edited after it was recorded", hint="record a deep copy of it instead")
+        return source
+
+    def _runnable(self, reference: str, stages: Sequence[str] | None) -> list[str]:
+        if stages is not None:
+            return list(stages)
+        names = [stage.name for stage in self._stages]
+        after = names[names.index(reference) + 1 :] if reference in names else []
+        found = []
+        for name in after:
+            try:
+                self._source(name)
+            except UsageError:
+                continue
+            if self._stages[names.index(name)].kind != "runtime":
+                found.append(name)
+        return found
+
+    def _watched(self, one: Callable[..., Any]) -> Callable[..., Any]:
+        label = getattr(one, "__name__", type(one).__name__)
+
+        def run(module: Any, *args: Any, **kwargs: Any) -> Any:
+            result = one(module, *args, **kwargs)
+            graph = getattr(result, "graph_module", result)
+            taken = sum(stage.name.partition("#")[0] == label for stage in self._stages)
+            self.stage(label if not taken else f"{label}#{taken + 1}", module if graph is None else graph)
+            return result
+
+        return run
+
+
+def _accuracy(stage: str, reference: str, source: str, rows: pa.Table) -> Overlay:
+    return Overlay(f"{stage} vs {reference}", "accuracy", source, rows)
+
+
+def _content(stage: Stage) -> list[tuple[str, str, str]]:
+    return [(graph.method, graph.path, graph.fingerprint()) for graph in stage.graphs]
+
+
+def _versions() -> dict[str, str]:
+    """Returns the versions of fxstore and of the tools that this process has loaded."""
+    loaded = [name for name in _TOOLS if name in sys.modules]
+    found = {}
+    for name in ("fxstore", *loaded):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
