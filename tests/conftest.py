@@ -55,4 +55,3 @@ def demo_compile() -> Compiled:
         compiled.program = compile_network(network, inputs, stage)
         compiled.record = compiled.program.get_etrecord()
     return compiled
-

@@ -37,5 +37,7 @@ def example_run(name: str = "example") -> RunRecord:
         {"ordinal": 9, "port": 0, "metric": "cosine", "value": 0.5, "status": "ok", "ref": 3, "sample": 0},
         {"ordinal": 7, "metric": "cosine", "status": "not_measured", "reason": "no counterpart in float"},
     ]
-    overlay = Overlay("edge vs float", "accuracy", "by hand", pa.Table.from_pylist(rows, schema=METRICS), better="higher")
+    overlay = Overlay(
+        "edge vs float", "accuracy", "by hand", pa.Table.from_pylist(rows, schema=METRICS), better="higher"
+    )
     return RunRecord(name, stages, structure_of(stages), (overlay,), model="tiny", tags={"soc": "none"})

@@ -91,7 +91,7 @@ class Store(session.Store):
         from fxstore.render.page import Page
 
         result = highlight if isinstance(highlight, Result) else None
-        nids = None if highlight is None or result is not None else list(highlight)  # type: ignore[arg-type]
+        nids = None if highlight is None or isinstance(highlight, Result) else list(highlight)
         runs = [run] if isinstance(run, str) else list(run or [])
         model = page_model(self, runs or None, stages, color_by, result, nids, title)
         return Page(model)

@@ -253,7 +253,9 @@ class Recorder:
         now = adapters.read(source).stages[0]
         then = next(stage for stage in self._stages if stage.name == name)
         if _content(now) != _content(then):
-            raise UsageError(f"stage {name!r} was edited after it was recorded", hint="record a deep copy of it instead")
+            raise UsageError(
+                f"stage {name!r} was edited after it was recorded", hint="record a deep copy of it instead"
+            )
         return source
 
     def _runnable(self, reference: str, stages: Sequence[str] | None) -> list[str]:
@@ -302,5 +304,3 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-

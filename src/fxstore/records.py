@@ -109,7 +109,9 @@ class RunRecord:
 def content_hash(table: pa.Table) -> bytes:
     """Returns a digest of a table's values that does not depend on chunking, dictionary encoding or buffers' slack."""
     sink = pa.BufferOutputStream()
-    flat = pa.Table.from_arrays([pa.concat_arrays(c.chunks) if c.num_chunks else c for c in table.columns], schema=table.schema)
+    flat = pa.Table.from_arrays(
+        [pa.concat_arrays(c.chunks) if c.num_chunks else c for c in table.columns], schema=table.schema
+    )
     with pa.ipc.new_stream(sink, flat.schema) as writer:
         writer.write_table(flat.combine_chunks())
     return hashlib.sha256(sink.getvalue()).digest()

@@ -85,7 +85,10 @@ def test_branches_of_cond_are_graphs_of_their_own() -> None:
 
     graphs = capture_program(torch.export.export(Branch(), (torch.ones(3),)))
     assert [graph.path for graph in graphs] == ["", "true_graph_0", "false_graph_0"]
-    kinds = [[k for k, r in zip(g.nodes["op_type"].to_pylist(), g.nodes["role"].to_pylist(), strict=True) if r == "op"] for g in graphs[1:]]
+    kinds = [
+        [k for k, r in zip(g.nodes["op_type"].to_pylist(), g.nodes["role"].to_pylist(), strict=True) if r == "op"]
+        for g in graphs[1:]
+    ]
     assert kinds == [["sin", "relu"], ["cos", "relu"]]
     caller = graphs[0].nodes["name"].to_pylist()[graphs[1].parent_position]
     assert caller == "cond"
@@ -127,7 +130,13 @@ def test_equal_graphs_have_equal_fingerprints_whatever_their_address() -> None:
 
 
 LEAF = st.sampled_from(["node", 1, 2.5, None, True, "text"])
-ARGUMENT = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=3) | st.tuples(inner) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2), max_leaves=5)
+ARGUMENT = st.recursive(
+    LEAF,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.tuples(inner) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -145,7 +154,9 @@ def test_stored_edges_are_the_graphs_own_arguments(data: st.DataObject) -> None:
 
     for _ in range(data.draw(st.integers(0, 8))):
         args = tuple(fill(a) for a in data.draw(st.lists(ARGUMENT, max_size=3)))
-        kwargs = {k: fill(a) for k, a in data.draw(st.dictionaries(st.sampled_from(["x", "y"]), ARGUMENT, max_size=2)).items()}
+        kwargs = {
+            k: fill(a) for k, a in data.draw(st.dictionaries(st.sampled_from(["x", "y"]), ARGUMENT, max_size=2)).items()
+        }
         nodes.append(graph.call_function(torch.add, args, kwargs))
     graph.output(nodes[-1])
 

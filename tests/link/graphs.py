@@ -27,7 +27,9 @@ class N(NamedTuple):
     target: str | None = None
 
 
-def graph(identity: int, nodes: Sequence[N], *, path: str = "", parent: tuple[str, int] | None = None, method: str = "forward") -> Graph:
+def graph(
+    identity: int, nodes: Sequence[N], *, path: str = "", parent: tuple[str, int] | None = None, method: str = "forward"
+) -> Graph:
     """Builds a graph; an ancestor's target follows from its name (``mul_1`` is a mul), unless a third part tells it."""
     builder = GraphBuilder(method, path, [identity])
     for n in nodes:
@@ -38,7 +40,11 @@ def graph(identity: int, nodes: Sequence[N], *, path: str = "", parent: tuple[st
         for i, used in enumerate(n.inputs.split()):
             name, _, port = used.partition(".")
             builder.use(builder.positions[name], int(port or 0), position, str(i))
-        builder.origin(position, 0, [(name, *(cited or [_target(name)]), home, "pass", "create") for home, name, *cited in n.came_from])
+        builder.origin(
+            position,
+            0,
+            [(name, *(cited or [_target(name)]), home, "pass", "create") for home, name, *cited in n.came_from],
+        )
         if n.key:
             builder.signature[n.name] = n.key
     return builder.finish(*(parent or (None, None)))
@@ -52,19 +58,27 @@ class Linked:
     """The links of a run, readable by ``stage:name``."""
 
     def __init__(self, *stages: Graph | Sequence[Graph]) -> None:
-        named = [Stage(f"s{i}", (s,) if isinstance(s, Graph) else tuple(s)) for i, s in enumerate(stages)]
-        self.run = Run.of(named)
-        self.tables = structure_of(named).tables
+        self._link([Stage(f"s{i}", (s,) if isinstance(s, Graph) else tuple(s)) for i, s in enumerate(stages)])
+
+    @classmethod
+    def of(cls, stages: Sequence[Stage]) -> Linked:
+        """Links stages that have their names already."""
+        linked = cls.__new__(cls)
+        linked._link(stages)
+        return linked
+
+    def _link(self, stages: Sequence[Stage]) -> None:
+        self.stages = stages
+        self.run = Run.of(stages)
+        self.tables = structure_of(stages).tables
 
     def label(self, ordinal: int) -> str:
         home = self.run.graphs[self.run.graph[ordinal]]
-        return f"s{self.run.stage(ordinal)}:{home.path + '/' if home.path else ''}{self.run.name[ordinal]}"
+        return f"{self.stages[self.run.stage(ordinal)].name}:{home.path + '/' if home.path else ''}{self.run.name[ordinal]}"
 
     def links(self) -> dict[tuple[str, str], str]:
         """Returns the evidence of each link by its two ends."""
-        return {
-            (self.label(r["src"]), self.label(r["dst"])): r["evidence"] for r in self.tables["links"].to_pylist()
-        }
+        return {(self.label(r["src"]), self.label(r["dst"])): r["evidence"] for r in self.tables["links"].to_pylist()}
 
     def inferred(self) -> set[tuple[str, str]]:
         return {(self.label(r["src"]), self.label(r["dst"])) for r in self.tables["links"].to_pylist() if r["inferred"]}
@@ -79,7 +93,9 @@ class Linked:
         """Returns what holds the same value as a node's port, as ``stage:name.port``."""
         rows = self.tables["value_classes"].to_pylist()
         number = {r["value_class"] for r in rows if self.label(r["ordinal"]) == label and r["port"] == port}
-        return {f"{self.label(r['ordinal'])}.{r['port']}" for r in rows if r["value_class"] in number} - {f"{label}.{port}"}
+        return {f"{self.label(r['ordinal'])}.{r['port']}" for r in rows if r["value_class"] in number} - {
+            f"{label}.{port}"
+        }
 
     def unmatched(self) -> dict[tuple[str, str], str]:
         return {(self.label(r["ordinal"]), r["towards"]): r["reason"] for r in self.tables["unmatched"].to_pylist()}

@@ -6,7 +6,16 @@ from tests.link.graphs import Linked, N, graph
 
 
 def test_names_that_shift_at_a_retrace_are_not_evidence() -> None:
-    before = graph(1, [N("x", "placeholder", key="input:0"), N("mul", "mul", "x"), N("mul_1", "mul", "mul"), N("mul_2", "mul", "mul_1"), N("relu", "relu", "mul_2")])
+    before = graph(
+        1,
+        [
+            N("x", "placeholder", key="input:0"),
+            N("mul", "mul", "x"),
+            N("mul_1", "mul", "mul"),
+            N("mul_2", "mul", "mul_1"),
+            N("relu", "relu", "mul_2"),
+        ],
+    )
     after = graph(2, [
         N("x", "placeholder", key="input:0"),
         N("mul", "mul", "x", [(1, "mul_1")]),
@@ -24,7 +33,9 @@ def test_names_that_shift_at_a_retrace_are_not_evidence() -> None:
 
 
 def test_a_decomposition_is_one_set_whose_primary_computes_the_value() -> None:
-    float_ = graph(1, [N("x", "placeholder", key="input:0"), N("w", "get_attr", key="state:w"), N("linear", "linear", "x w")])
+    float_ = graph(
+        1, [N("x", "placeholder", key="input:0"), N("w", "get_attr", key="state:w"), N("linear", "linear", "x w")]
+    )
     edge = graph(2, [
         N("x", "placeholder", key="input:0"),
         N("p_w", "placeholder", key="state:w"),
@@ -55,8 +66,24 @@ def test_a_graph_identity_that_is_used_again_links_nothing_by_itself() -> None:
 
 
 def test_a_folded_batch_norm_holds_the_value_of_the_folded_convolution() -> None:
-    float_ = graph(1, [N("x", "placeholder", key="input:0"), N("conv", "conv2d", "x"), N("bn_w", "get_attr"), N("bn", "batch_norm", "conv bn_w"), N("relu", "relu", "bn")])
-    prepared = graph(2, [N("x", "placeholder", key="input:0"), N("conv", "conv2d", "x", [(1, "conv", "aten.conv2d.default")]), N("relu", "relu", "conv", [(1, "relu")])])
+    float_ = graph(
+        1,
+        [
+            N("x", "placeholder", key="input:0"),
+            N("conv", "conv2d", "x"),
+            N("bn_w", "get_attr"),
+            N("bn", "batch_norm", "conv bn_w"),
+            N("relu", "relu", "bn"),
+        ],
+    )
+    prepared = graph(
+        2,
+        [
+            N("x", "placeholder", key="input:0"),
+            N("conv", "conv2d", "x", [(1, "conv", "aten.conv2d.default")]),
+            N("relu", "relu", "conv", [(1, "relu")]),
+        ],
+    )
     linked = Linked(float_, prepared)
     assert linked.values("s1:conv") == {"s0:bn.0"}
     assert linked.values("s0:conv") == set()
@@ -66,7 +93,9 @@ def test_a_folded_batch_norm_holds_the_value_of_the_folded_convolution() -> None
 
 
 def test_observers_and_quantisers_belong_to_the_value_they_observe() -> None:
-    float_ = graph(1, [N("x", "placeholder", key="input:0"), N("w", "get_attr", key="state:w"), N("linear", "linear", "x w")])
+    float_ = graph(
+        1, [N("x", "placeholder", key="input:0"), N("w", "get_attr", key="state:w"), N("linear", "linear", "x w")]
+    )
     prepared = graph(2, [
         N("x", "placeholder", key="input:0"),
         N("observe_x", "MinMaxObserver", "x", target="observe_x"),
@@ -129,8 +158,18 @@ def test_a_delegates_ports_are_its_inner_values_not_an_order_of_handles() -> Non
 
 
 def test_methods_never_mix() -> None:
-    stage = [graph(i, [N("x", "placeholder", key="input:0"), N("op", kind, "x")], method=method) for i, (method, kind) in enumerate([("prefill", "sin"), ("decode", "sin")])]
-    later = [graph(i + 5, [N("x", "placeholder", key="input:0"), N("op", "sin", "x", [(i, "op", "aten.sin.default")])], method=m) for i, m in enumerate(["prefill", "decode"])]
+    stage = [
+        graph(i, [N("x", "placeholder", key="input:0"), N("op", kind, "x")], method=method)
+        for i, (method, kind) in enumerate([("prefill", "sin"), ("decode", "sin")])
+    ]
+    later = [
+        graph(
+            i + 5,
+            [N("x", "placeholder", key="input:0"), N("op", "sin", "x", [(i, "op", "aten.sin.default")])],
+            method=m,
+        )
+        for i, m in enumerate(["prefill", "decode"])
+    ]
     linked = Linked(stage, later)
     pairs = {(r["src"], r["dst"]) for r in linked.tables["links"].to_pylist()}
     assert pairs == {(0, 4), (1, 5), (2, 6), (3, 7)}
@@ -145,14 +184,28 @@ def test_a_name_counts_only_where_nothing_else_exists() -> None:
 
 
 def test_every_node_is_the_focus_of_exactly_one_set_and_a_member_of_it() -> None:
-    edge = graph(3, [N("x", "placeholder", key="input:0"), N("relu", "relu", "x", [(1, "relu")]), N("softmax", "softmax", "relu", [(1, "softmax")])])
+    edge = graph(
+        3,
+        [
+            N("x", "placeholder", key="input:0"),
+            N("relu", "relu", "x", [(1, "relu")]),
+            N("softmax", "softmax", "relu", [(1, "softmax")]),
+        ],
+    )
     linked = Linked(edge, delegated(20), delegated(30))
     focused = [r["ordinal"] for r in linked.tables["sync_sets"].to_pylist() if r["focus"]]
     assert sorted(focused) == list(range(len(linked.run)))
 
 
 def test_sync_sets_follow_the_links_forward_and_backward_never_sideways() -> None:
-    edge = graph(3, [N("x", "placeholder", key="input:0"), N("relu", "relu", "x", [(1, "relu")]), N("softmax", "softmax", "relu", [(1, "softmax")])])
+    edge = graph(
+        3,
+        [
+            N("x", "placeholder", key="input:0"),
+            N("relu", "relu", "x", [(1, "relu")]),
+            N("softmax", "softmax", "relu", [(1, "softmax")]),
+        ],
+    )
     linked = Linked(edge, delegated(20), delegated(30))
     links = set(linked.links())
 
@@ -171,7 +224,13 @@ def test_sync_sets_follow_the_links_forward_and_backward_never_sideways() -> Non
 
 def test_linking_grows_linearly() -> None:
     def chain(identity: int, size: int, ancestor: int | None) -> object:
-        return graph(identity, [N(f"n{i}", "relu", f"n{i - 1}" if i else "", [(ancestor, f"n{i}")] if ancestor else ()) for i in range(size)])
+        return graph(
+            identity,
+            [
+                N(f"n{i}", "relu", f"n{i - 1}" if i else "", [(ancestor, f"n{i}")] if ancestor else ())
+                for i in range(size)
+            ],
+        )
 
     def seconds(size: int) -> float:
         graphs = [chain(i + 1, size, i or None) for i in range(5)]

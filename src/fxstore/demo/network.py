@@ -38,7 +38,8 @@ class Attention(nn.Module):
         attended = functional.scaled_dot_product_attention(
             self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
         )
-        return self.out(attended.transpose(1, 2).reshape(x.shape))
+        mixed: Tensor = self.out(attended.transpose(1, 2).reshape(x.shape))
+        return mixed
 
 
 class DemoNet(nn.Module):

@@ -84,9 +84,13 @@ class _Capture:
                 yield from self.walk(inner, None, prefix + target, (path, position))
             elif inner is not None and hasattr(inner, "original_module"):
                 original = inner.original_module
-                yield from self.walk(original.graph_module, original, prefix + target, (path, position), inner.backend_id)
+                yield from self.walk(
+                    original.graph_module, original, prefix + target, (path, position), inner.backend_id
+                )
 
-    def _add(self, builder: GraphBuilder, node: fx.Node, role: str, module: fx.GraphModule, backend: str | None) -> None:
+    def _add(
+        self, builder: GraphBuilder, node: fx.Node, role: str, module: fx.GraphModule, backend: str | None
+    ) -> None:
         target, kind = target_text(node, module)
         delegate = _delegate(node, module)
         position = builder.node(
@@ -107,7 +111,8 @@ class _Capture:
                 builder.origin(position, branch, chain)
         handle = node.meta.get("debug_handle")
         if handle is not None:
-            emitted = self.emitted and not builder.path and kind not in _UNEMITTED
+            control_flow = isinstance(node.target, HigherOrderOperator) and not delegate
+            emitted = self.emitted and not builder.path and kind not in _UNEMITTED and not control_flow
             if emitted or handle not in (0, ()):
                 handles = handle if isinstance(handle, (list, tuple)) else (handle,)
                 builder.handle(position, "instruction" if emitted else "debug_handle", handles)
@@ -149,7 +154,7 @@ def target_text(node: fx.Node, module: fx.GraphModule | None = None) -> tuple[st
     if isinstance(overload, OpOverload):
         return str(overload), op_type(str(overload))
     if isinstance(target, HigherOrderOperator):
-        return target.name(), target.name()
+        return str(target.name()), str(target.name())  # type: ignore[no-untyped-call]
     name = getattr(target, "__name__", None) or type(target).__name__
     home = getattr(target, "__module__", None)
     return (f"{home}.{name}" if home else name), name
@@ -226,7 +231,8 @@ def _contains_node(argument: object) -> bool:
     if isinstance(argument, dict):
         return any(_contains_node(item) for item in argument.values())
     return isinstance(argument, fx.Node) or (
-        isinstance(argument, slice) and any(isinstance(x, fx.Node) for x in (argument.start, argument.stop, argument.step))
+        isinstance(argument, slice)
+        and any(isinstance(x, fx.Node) for x in (argument.start, argument.stop, argument.step))
     )
 
 
@@ -240,9 +246,7 @@ def _values(node: fx.Node) -> tuple[Value, ...]:
 def _value(value: object) -> Value:
     if not isinstance(value, torch.Tensor):
         return Value()
-    return Value(
-        str(value.dtype).removeprefix("torch."), tuple(str(size) for size in value.shape), str(value.device)
-    )
+    return Value(str(value.dtype).removeprefix("torch."), tuple(str(size) for size in value.shape), str(value.device))
 
 
 def _attrs(node: fx.Node, module: fx.GraphModule) -> dict[str, object]:
@@ -339,5 +343,3 @@ def _callers(module: fx.GraphModule, builder: GraphBuilder) -> dict[str, int]:
                 user = next(iter(node.users), node)
                 callers.setdefault(str(node.target), builder.positions[user.name])
     return callers
-
-

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_SUFFIXED = re.compile(r"^(aten|quantized_decomposed|dim_order_ops|prims|torchao)_(.+?)_(default|out|[A-Z][A-Za-z_]*|\w*_out)$")
+_SUFFIXED = re.compile(
+    r"^(aten|quantized_decomposed|dim_order_ops|prims|torchao)_(.+?)_(default|out|[A-Z][A-Za-z_]*|\w*_out)$"
+)
 _DIALECT = re.compile(r"^(executorch\.exir\.dialects\.edge\._ops|torch\.ops)\.")
 _FRAME = re.compile(r'^\s*File "(.*)", line (\d+), in .*$')
 _LIBRARIES = re.compile(r"[/\\](torch|torchao|executorch)[/\\]|^<")
@@ -49,7 +51,7 @@ def source_line(stack_trace: str) -> tuple[str | None, int | None, str | None]:
             code = lines[i + 1].strip() if i + 1 < len(lines) and not _FRAME.match(lines[i + 1]) else None
             frames.append((match[1], int(match[2]), code))
     own = [frame for frame in frames if not _LIBRARIES.search(frame[0])]
-    return (own or frames or [(None, None, None)])[-1]  # type: ignore[return-value]
+    return next(reversed(own or frames), (None, None, None))
 
 
 def module_call(key: str) -> int:

@@ -86,12 +86,18 @@ def _unpaired(ours: Nodes, seen: set[int], structure: Structure, reference: str,
     stages = list(dict.fromkeys(structure.tables["graphs"]["stage"].to_pylist()))
     later = stages[stages.index(stage) :]
     reasons = {
-        row["ordinal"]: row["reason"] for row in structure.tables["unmatched"].to_pylist() if row["towards"] not in later
+        row["ordinal"]: row["reason"]
+        for row in structure.tables["unmatched"].to_pylist()
+        if row["towards"] not in later
     }
     for node, key in ours.key.items():
         if node in seen or ours.role[node] not in _MEASURED | _CONSTANT:
             continue
-        reason = "constant" if ours.role[node] in _CONSTANT else reasons.get(node, f"no value in {reference} to compare with")
+        reason = (
+            "constant"
+            if ours.role[node] in _CONSTANT
+            else reasons.get(node, f"no value in {reference} to compare with")
+        )
         if ours.role[node] == "delegate":
             reason = "measured at its outputs"
         yield Pair(None, (*key, 0), None, node, 0, reason)

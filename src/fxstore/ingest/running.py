@@ -10,8 +10,8 @@ from fxstore.errors import UsageError
 from fxstore.ingest.attach import attach, emitted_graph
 from fxstore.ingest.etdump import Array, read_etdump
 from fxstore.ingest.measure import Comparison, latency_rows, named
-from fxstore.ingest.qparams import quantised_ports
 from fxstore.ingest.pairs import Key, value_pairs
+from fxstore.ingest.qparams import quantised_ports
 from fxstore.metrics import DEFAULT
 from fxstore.records import Graph, Structure
 

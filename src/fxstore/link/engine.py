@@ -36,7 +36,7 @@ def structure_of(stages: Sequence[Stage]) -> Structure:
         for number, members in enumerate(classes.members())
         for node, port in members
     ]
-    rows = {
+    rows: dict[str, Sequence[tuple[object, ...]]] = {
         "graphs": _graphs(run, stages),
         "links": [(link.src, link.dst, link.evidence, link.inferred, link.note) for link in links],
         "sync_sets": sets,

@@ -201,7 +201,9 @@ def observer(pair: Pair) -> Iterator[Link]:
             found[b] = partners
             exact = run.op_type[b].endswith(("Observer", "FakeQuantize"))
             for a in partners:
-                yield Link(a, b, "observer") if exact else Link(a, b, "structure", True, f"quantises {run.name[source]}")
+                yield (
+                    Link(a, b, "observer") if exact else Link(a, b, "structure", True, f"quantises {run.name[source]}")
+                )
     for b in pair.open():
         if run.role[b] in ("parameter", "buffer", "constant") and run.users[b]:
             yield from _quantised_state(pair, b)

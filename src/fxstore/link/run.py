@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
@@ -86,7 +86,9 @@ class Run:
     def is_quantiser(self, ordinal: int) -> bool:
         """Tells whether a node observes, quantises or dequantises: it adds no computation of its own."""
         kind = self.op_type[ordinal]
-        return kind.startswith(("quantize_", "dequantize_", "choose_qparams")) or kind.endswith(("Observer", "FakeQuantize"))
+        return kind.startswith(("quantize_", "dequantize_", "choose_qparams")) or kind.endswith(
+            ("Observer", "FakeQuantize")
+        )
 
     @cached_property
     def calls(self) -> dict[int, int]:
@@ -118,7 +120,7 @@ class Run:
         return [(src, port) for src, port, _ in self.inputs[last]]
 
 
-def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[object, ...]]:
+def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(table[column].to_pylist() for column in columns), strict=True)
 
 

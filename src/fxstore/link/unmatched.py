@@ -48,7 +48,10 @@ def _removed(run: Run, pair: Pair, a: int, after: str) -> str:
     users = run.users[a]
     if run.is_boundary(a) and users:
         folds = {
-            link.note for user in users for link in pair.to_later.get(user, ()) if link.note and link.note.startswith("folded")
+            link.note
+            for user in users
+            for link in pair.to_later.get(user, ())
+            if link.note and link.note.startswith("folded")
         }
         if folds:
             return sorted(folds)[0]

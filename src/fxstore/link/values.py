@@ -83,7 +83,9 @@ def _selects_port(run: Run, node: int) -> bool:
 def _held(pair: Pair) -> Iterator[tuple[Port, Port, Link]]:
     """Yields the ports of two stages that hold one value."""
     run = pair.run
-    folded = {link.dst for links in pair.to_later.values() for link in links if link.note and link.note.startswith("folded")}
+    folded = {
+        link.dst for links in pair.to_later.values() for link in links if link.note and link.note.startswith("folded")
+    }
     for a in pair.earlier:
         links = pair.to_later.get(a, [])
         link = _holder(run, a, links)

@@ -65,7 +65,9 @@ class EtRecordAdapter:
         """Takes a snapshot of each program that the record holds."""
         stages: list[Stage] = []
         maps = source._debug_handle_map
-        only = next(iter(maps)) if isinstance(maps, dict) and len(maps) == 1 and not _is_handle(next(iter(maps))) else None
+        only = (
+            next(iter(maps)) if isinstance(maps, dict) and len(maps) == 1 and not _is_handle(next(iter(maps))) else None
+        )
         if source.exported_program is not None:
             programs = _methods(source.exported_program, only)
             stages.append(_stage("exported", "exported", programs, identity=source.export_graph_id))
@@ -105,9 +107,7 @@ def _stage(
 
     capture: Callable[..., list[Graph]] = capture_program
     graphs = tuple(
-        graph
-        for method, program in programs
-        for graph in capture(program, method, emitted=emitted, identity=identity)
+        graph for method, program in programs for graph in capture(program, method, emitted=emitted, identity=identity)
     )
     return Stage(name, graphs, kind)
 

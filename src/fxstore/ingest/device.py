@@ -1,0 +1,129 @@
+"""Runs a compiled program on this machine's ExecuTorch runtime, with tracing, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fxstore.errors import FxstoreError
+from fxstore.ingest.etdump import read_etdump
+
+_FIRST_BUFFER = 1 << 26
+_LARGEST_BUFFER = 1 << 32
+_GROWTH = 8
+_ERROR_LENGTH = 400
+_CHILD = Path(__file__).with_name("device_child.py")
+
+
+class DeviceError(FxstoreError):
+    """A program that could not be run."""
+
+
+@dataclass(frozen=True)
+class DeviceRun:
+    """What a traced run leaves.
+
+    Attributes:
+        methods: The method of each execution in ``etdump``, in order: the file itself does not say.
+        etdump: Content of the ETDump file.
+        debug: The used part of the debug buffer.
+        outputs: The outputs of each execution, as the runtime gave them (torch tensors and numbers).
+    """
+
+    methods: tuple[str, ...]
+    etdump: bytes
+    debug: bytes
+    outputs: tuple[tuple[Any, ...], ...]
+
+
+def run_pte(
+    program: bytes | Path,
+    calls: Sequence[tuple[str, Sequence[object]]],
+    *,
+    debug_buffer_bytes: int = _FIRST_BUFFER,
+    timeout_s: float = 600.0,
+) -> DeviceRun:
+    """Runs methods of a ``.pte`` one after another, in one process that this one survives.
+
+    Nothing that the runtime writes reaches the standard streams, and no file is left behind. The debug buffer grows
+    until the run fits.
+
+    Args:
+        program: The program, or the path of its file.
+        calls: Method and flat inputs (tensors and numbers) of each execution, in order; state carries over.
+        debug_buffer_bytes: Size of the debug buffer to begin with.
+        timeout_s: For each attempt.
+
+    Raises:
+        DeviceError: If the program cannot be read, fails, takes longer, or its values fit in no buffer.
+    """
+    with tempfile.TemporaryDirectory(prefix="fxstore-device-") as name:
+        folder = Path(name)
+        _write_inputs(folder, program, calls)
+        size = debug_buffer_bytes
+        while (failure := _attempt(folder, size, timeout_s)) is not None:
+            if size >= _LARGEST_BUFFER or not _is_too_small(failure):
+                raise _device_error(failure)
+            size = min(size * _GROWTH, _LARGEST_BUFFER)
+        return _read_outputs(folder, tuple(method for method, _ in calls))
+
+
+def _write_inputs(folder: Path, program: bytes | Path, calls: Sequence[tuple[str, Sequence[object]]]) -> None:
+    import torch
+
+    (folder / "model.pte").write_bytes(program if isinstance(program, bytes) else _read(program))
+    plain = [(method, [x.detach() if isinstance(x, torch.Tensor) else x for x in inputs]) for method, inputs in calls]
+    torch.save(plain, folder / "calls.pt")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DeviceError(f"cannot read {path}: {error.strerror}", hint="pass the .pte file's path") from error
+
+
+def _attempt(folder: Path, size: int, timeout_s: float) -> subprocess.CompletedProcess[bytes] | None:
+    """Returns None after a run, else the process that failed."""
+    (folder / "order.json").write_text(json.dumps({"debug_buffer_bytes": size}))
+    command = [sys.executable, "-P", "-W", "ignore", str(_CHILD), str(folder)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise DeviceError(f"the program ran longer than {timeout_s:g} s", hint="allow it more time") from error
+    return done if done.returncode else None
+
+
+def _is_too_small(failure: subprocess.CompletedProcess[bytes]) -> bool:
+    return failure.returncode == -signal.SIGABRT and b"debug buffer" in failure.stderr
+
+
+def _device_error(failure: subprocess.CompletedProcess[bytes]) -> DeviceError:
+    if _is_too_small(failure):
+        return DeviceError(
+            f"the logged values need more than {_LARGEST_BUFFER >> 30} GiB",
+            hint="run the methods or samples one by one",
+        )
+    lines = [line.strip() for line in failure.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    told = lines[-1] if lines else "no message"
+    cause = next((line for line in reversed(lines) if line.startswith("[") and "cpuinfo" not in line), None)
+    how = f"signal {-failure.returncode}" if failure.returncode < 0 else f"exit code {failure.returncode}"
+    message = f"the runtime failed ({how}): {told[:_ERROR_LENGTH]}"
+    return DeviceError(message, hint=cause[:_ERROR_LENGTH] if cause and cause != told else None)
+
+
+def _read_outputs(folder: Path, methods: tuple[str, ...]) -> DeviceRun:
+    import torch
+
+    etdump = (folder / "run.etdp").read_bytes()
+    with (folder / "debug.bin").open("rb") as file:
+        debug = file.read(read_etdump(etdump).used_bytes)
+    outputs = torch.load(folder / "outputs.pt", weights_only=True)
+    return DeviceRun(methods, etdump, debug, tuple(tuple(one) for one in outputs))

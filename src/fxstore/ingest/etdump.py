@@ -1,0 +1,288 @@
+"""Reads an ETDump and its debug buffer: what ran, how long it took, and the tensors that were logged.
+
+The file is a FlatBuffer of ``executorch/devtools/etdump/etdump_schema_flatcc.fbs``. It is walked directly, since
+``executorch.devtools`` takes ten seconds to import and starts a compiler for each file; neither torch nor executorch
+is needed.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from fxstore.errors import MissingExtraError, SourceError
+
+Array = npt.NDArray[Any]
+
+MISSING_BUFFER: Final = "no tensor data (debug buffer missing)"
+_SHORT_BUFFER: Final = "no tensor data (debug buffer too short)"
+_NOT_LOGGED: Final = "no tensor data (not logged)"
+_NOT_A_TENSOR: Final = "not a tensor"
+
+_IDENTIFIER = b"ED00"
+_BFLOAT16 = 15
+# executorch/runtime/core/portable_type/scalar_type.h; bfloat16 is widened to float32 when it is read
+_DTYPES: Final = MappingProxyType(
+    {
+        0: "u1", 1: "i1", 2: "i2", 3: "i4", 4: "i8", 5: "f2", 6: "f4", 7: "f8", 11: "?", 12: "i1", 13: "u1", 14: "i4",
+        _BFLOAT16: "u2", 22: "u2", 27: "u2", 28: "u4", 29: "u8",
+    }
+)  # fmt: skip
+_KINDS: Final = MappingProxyType(
+    {
+        "OPERATOR_CALL": "operator",
+        "DELEGATE_CALL": "delegate_call",
+        "JF_CALL": "control",
+        "MOVE_CALL": "control",
+        "FREE_CALL": "control",
+        "Method::init": "framework",
+        "Method::execute": "framework",
+        "Program::load_method": "framework",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Logged:
+    """One logged value: its tensor, or the reason why there is none."""
+
+    array: Array | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event, in the order in which the runtime wrote it.
+
+    Attributes:
+        kind: ``kernel`` (a kernel's own time), ``operator`` (the same work again, with its dispatch),
+            ``delegate_call``, ``delegate_inner`` (inside a delegate), ``control`` (jumps and moves), ``framework``
+            (loading, a whole execution), ``value`` (logged values of an instruction), ``output`` (logged outputs of the
+            method) or ``other``.
+        name: The kernel's or the runtime's name; never a node's. For ``delegate_inner`` the backend's.
+        instruction: Index in the method's instructions; None for framework events, which only carry a 0.
+        delegate_id: The backend's own identifier, or None.
+        start_ns: By the runtime's clock; None for values.
+        duration_ns: None for values.
+        values: What was logged; empty for timed events.
+    """
+
+    kind: str
+    name: str | None
+    instruction: int | None
+    delegate_id: str | int | None = None
+    start_ns: int | None = None
+    duration_ns: int | None = None
+    values: tuple[Logged, ...] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """The events of one load or of one execution; the file does not say of which method.
+
+    Attributes:
+        is_execution: Whether it ran anything; else it only loaded.
+    """
+
+    name: str
+    events: tuple[Event, ...]
+    is_execution: bool
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A whole ETDump.
+
+    Attributes:
+        used_bytes: How much of the debug buffer is used: its end is slack.
+    """
+
+    blocks: tuple[Block, ...]
+    used_bytes: int
+
+    @property
+    def executions(self) -> tuple[Block, ...]:
+        """The executions, in order."""
+        return tuple(block for block in self.blocks if block.is_execution)
+
+
+def read_etdump(etdump: bytes, debug_buffer: bytes | memoryview | None = None) -> Dump:
+    """Returns the events of an ETDump, with views into the debug buffer as their tensors.
+
+    Args:
+        etdump: Content of the ``.etdp`` file.
+        debug_buffer: Content of the debug buffer; without it no event has a tensor, never zeros.
+
+    Raises:
+        SourceError: If the bytes are no ETDump.
+        MissingExtraError: Without the ``flatbuffers`` package.
+    """
+    reader = _Reader(debug_buffer)
+    try:
+        root = _root(etdump)
+        blocks = tuple(reader.block(run) for run in root.tables(1))
+    except (struct.error, IndexError, ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
+        raise SourceError("broken ETDump", hint="write it again with write_etdump_result_to_file") from error
+    return Dump(blocks, reader.used_bytes)
+
+
+class _Fields:
+    """One FlatBuffer table, by field number in the order of the schema."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def _offset(self, field: int) -> int:
+        return int(self._table.Offset(4 + 2 * field))
+
+    def number(self, field: int, code: str, default: int = 0) -> int:
+        offset = self._offset(field)
+        if not offset:
+            return default
+        return int(struct.unpack_from("<" + code, self._table.Bytes, offset + self._table.Pos)[0])
+
+    def text(self, field: int) -> str | None:
+        offset = self._offset(field)
+        return self._table.String(offset + self._table.Pos).decode("utf-8", "replace") if offset else None
+
+    def table(self, field: int) -> _Fields | None:
+        offset = self._offset(field)
+        return self._at(self._table.Indirect(offset + self._table.Pos)) if offset else None
+
+    def tables(self, field: int) -> Iterator[_Fields]:
+        start, count = self._vector(field, 4)
+        for i in range(count):
+            yield self._at(self._table.Indirect(start + 4 * i))
+
+    def longs(self, field: int) -> tuple[int, ...]:
+        start, count = self._vector(field, 8)
+        return struct.unpack_from(f"<{count}q", self._table.Bytes, start) if count else ()
+
+    def _vector(self, field: int, item: int) -> tuple[int, int]:
+        offset = self._offset(field)
+        if not offset:
+            return 0, 0
+        start, count = self._table.Vector(offset), self._table.VectorLen(offset)
+        if start + item * count > len(self._table.Bytes):
+            raise ValueError("vector beyond the end")
+        return start, count
+
+    def _at(self, position: int) -> _Fields:
+        if not 0 <= position < len(self._table.Bytes):
+            raise ValueError("table beyond the end")
+        return _Fields(type(self._table)(self._table.Bytes, position))
+
+
+def _root(data: bytes) -> _Fields:
+    try:
+        from flatbuffers.table import Table
+    except ImportError as error:
+        raise MissingExtraError("reading an ETDump", "executorch") from error
+    for prefix in (4, 0):  # with a size before it, as the runtime writes it, or without
+        if data[prefix + 4 : prefix + 8] == _IDENTIFIER:
+            position = prefix + struct.unpack_from("<I", data, prefix)[0]
+            return _Fields(Table(bytearray(data), position))
+    raise SourceError("not an ETDump", hint="pass the file that write_etdump_result_to_file wrote first (.etdp)")
+
+
+class _Reader:
+    def __init__(self, debug_buffer: bytes | memoryview | None) -> None:
+        self.buffer = debug_buffer
+        self.used_bytes = 0
+
+    def block(self, run: _Fields) -> Block:
+        events = tuple(self._events(run.tables(3)))
+        ran = any(e.name == "Method::execute" or e.kind in ("kernel", "operator", "delegate_call") for e in events)
+        return Block(run.text(0) or "", events, ran)
+
+    def _events(self, rows: Iterator[_Fields]) -> Iterator[Event]:
+        for row in rows:
+            if (profile := row.table(0)) is not None:
+                yield _profile_event(profile)
+            elif (debug := row.table(2)) is not None:
+                yield self._debug_event(debug)
+
+    def _debug_event(self, row: _Fields) -> Event:
+        entry = row.table(2)
+        is_output = entry is not None and (flag := entry.table(7)) is not None and bool(flag.number(0, "b"))
+        return Event(
+            kind="output" if is_output else "value",
+            name=row.text(5),
+            instruction=None if is_output else row.number(1, "i", -1),
+            delegate_id=_delegate_id(row, 3),
+            values=tuple(self._logged(entry)) if entry is not None else (),
+        )
+
+    def _logged(self, entry: _Fields) -> Iterator[Logged]:
+        tensor, several = entry.table(1), entry.table(2)
+        if tensor is not None:
+            yield self._tensor(tensor)
+        elif several is not None:
+            yield from (self._tensor(item) for item in several.tables(0))
+        else:
+            yield Logged(None, _NOT_A_TENSOR)
+
+    def _tensor(self, row: _Fields) -> Logged:
+        scalar, sizes, strides, offset = row.number(0, "b"), row.longs(1), row.longs(2), row.number(3, "q")
+        if scalar not in _DTYPES:
+            return Logged(None, f"scalar type {scalar} is not read")
+        dtype = np.dtype(_DTYPES[scalar])
+        if offset < 0 or min(sizes, default=0) < 0:
+            return Logged(None, _NOT_LOGGED)
+        count = math.prod(sizes)
+        self.used_bytes = max(self.used_bytes, offset + count * dtype.itemsize)
+        if self.buffer is None:
+            return Logged(None, MISSING_BUFFER)
+        if offset + count * dtype.itemsize > len(self.buffer):
+            return Logged(None, _SHORT_BUFFER)
+        flat = np.frombuffer(self.buffer, dtype, count, offset)
+        if scalar == _BFLOAT16:
+            flat = (flat.astype(np.uint32) << 16).view(np.float32)
+        return _shaped(flat, sizes, strides)
+
+
+def _shaped(flat: Array, sizes: Sequence[int], strides: Sequence[int]) -> Logged:
+    """Returns the tensor; its memory is dense, but its axes may be in any order."""
+    reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=False))
+    if not flat.size or len(strides) != len(sizes):
+        return Logged(flat.reshape(sizes))
+    if min(strides, default=0) < 0 or reach >= flat.size:
+        return Logged(None, "strides do not fit the sizes")
+    item = flat.itemsize
+    return Logged(np.lib.stride_tricks.as_strided(flat, sizes, [s * item for s in strides], writeable=False))
+
+
+def _profile_event(row: _Fields) -> Event:
+    name, delegate_id = row.text(0), _delegate_id(row, 3)
+    kind = _kind(name, delegate_id, row.number(1, "i"))
+    start, end = row.number(6, "Q"), row.number(7, "Q")
+    return Event(
+        kind=kind,
+        name=name if name is not None else None if delegate_id is None else str(delegate_id),
+        instruction=None if kind == "framework" else row.number(2, "i", -1),
+        delegate_id=delegate_id,
+        start_ns=start,
+        duration_ns=max(end - start, 0),
+    )
+
+
+def _kind(name: str | None, delegate_id: str | int | None, chain: int) -> str:
+    if (kind := _KINDS.get(name or "")) is not None:
+        return kind
+    if delegate_id is not None:
+        return "delegate_inner"
+    if name is not None and name.startswith("native_call_"):
+        return "kernel"
+    return "framework" if chain < 0 else "other"
+
+
+def _delegate_id(row: _Fields, field: int) -> str | int | None:
+    text, number = row.text(field + 1), row.number(field, "i", -1)
+    return text or (number if number >= 0 else None)

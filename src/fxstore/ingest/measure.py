@@ -1,0 +1,179 @@
+"""Compares the values of one stage with those of another, along value pairs, into rows of metrics.
+
+The reference's values are held; the other stage's are compared as they come and dropped, so that only one side has to
+fit into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fxstore import tables
+from fxstore.ingest.attach import Attached, Latency
+from fxstore.metrics import DEFAULT, Measured, QParams, compare, not_measured
+from fxstore.records import Graph
+
+Array = npt.NDArray[Any]
+K = TypeVar("K", bound=Hashable)
+Key = tuple[str, str, int]
+"""Path of the graph, name of the node, output port."""
+
+ROWS: Final = pa.schema([f for f in tables.METRICS if f.name != "overlay"])
+_NOT_EXECUTED = "not executed"
+_NO_REFERENCE = "no reference value"
+
+
+@dataclass(frozen=True)
+class Pair(Generic[K]):
+    """Two values that must be equal up to numerical error.
+
+    Attributes:
+        reference: Key of the reference's value; None where the value has no counterpart, with ``reason``.
+        value: Key of the value.
+        ref: Ordinal of the reference node, or None.
+        ordinal: Ordinal of the node.
+        port: Output port of the node.
+        reason: Why it is not measured, where that is known beforehand (``constant``); or None.
+    """
+
+    reference: K | None
+    value: K
+    ref: int | None
+    ordinal: int
+    port: int
+    reason: str | None = None
+
+
+class Comparison(Generic[K]):
+    """The metrics of one run of one stage against a reference; feed it values, then ask for its rows.
+
+    Args:
+        pairs: What is compared with what; one value may be in several pairs.
+        reference: The reference's values.
+        metrics: Names from :data:`fxstore.metrics.METRICS`.
+        reference_missing: Reasons of reference values that there are not.
+        qparams: Quantisation parameters of values that are integer codes.
+        reference_qparams: The same for the reference's.
+        scope: ``cumulative`` where each stage ran on its own values, ``local`` where it was fed the reference's.
+        sample: Which input it is.
+    """
+
+    def __init__(
+        self,
+        pairs: Iterable[Pair[K]],
+        reference: Mapping[K, Array],
+        metrics: Sequence[str] = DEFAULT,
+        *,
+        reference_missing: Mapping[K, str] | None = None,
+        qparams: Mapping[K, QParams] | None = None,
+        reference_qparams: Mapping[K, QParams] | None = None,
+        scope: str = "cumulative",
+        sample: int = 0,
+    ) -> None:
+        self._pairs = list(pairs)
+        self._reference = reference
+        self._metrics = tuple(metrics)
+        self._reference_missing = reference_missing or {}
+        self._qparams = qparams or {}
+        self._reference_qparams = reference_qparams or {}
+        self._scope = scope
+        self._sample = sample
+        self._by_value: dict[K, list[int]] = {}
+        self._measured: dict[int, dict[str, Measured]] = {}
+        for i, pair in enumerate(self._pairs):
+            if pair.reason is None:
+                self._by_value.setdefault(pair.value, []).append(i)
+
+    def wants(self, key: K) -> bool:
+        """Whether a value is in any pair."""
+        return key in self._by_value
+
+    def take(self, key: K, value: Array) -> None:
+        """Compares one value with its references; nothing of it is kept."""
+        for i in self._by_value.get(key, ()):
+            self._measured[i] = self._compare(self._pairs[i], value)
+
+    def sink(self, key: K, copy: Callable[[], Array], size: int) -> None:
+        """Takes a value from :func:`fxstore.ingest.values.stream_values`."""
+        self.take(key, copy())
+
+    def rows(self, missing: Mapping[K, str] | None = None) -> pa.Table:
+        """Returns one row per pair and metric, in the order of the pairs; schema :data:`ROWS`.
+
+        Args:
+            missing: Reasons of values that there are not; what was neither taken nor has one was not executed.
+        """
+        columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
+        for i, pair in enumerate(self._pairs):
+            reason = pair.reason or (missing or {}).get(pair.value)
+            measured = self._measured.get(i)
+            if reason is not None or measured is None:
+                measured = dict.fromkeys(self._metrics, not_measured(reason or _NOT_EXECUTED))
+            for name in self._metrics:
+                self._append(columns, pair, name, measured[name])
+        return pa.table(columns, schema=ROWS)
+
+    def _compare(self, pair: Pair[K], value: Array) -> dict[str, Measured]:
+        if pair.reference is None:
+            return dict.fromkeys(self._metrics, not_measured(_NO_REFERENCE))
+        reference = self._reference.get(pair.reference)
+        if reference is None:
+            reason = self._reference_missing.get(pair.reference, _NO_REFERENCE)
+            return dict.fromkeys(self._metrics, not_measured(reason))
+        return compare(
+            reference,
+            value,
+            self._metrics,
+            qparams=self._qparams.get(pair.value),
+            reference_qparams=self._reference_qparams.get(pair.reference),
+        )
+
+    def _append(self, columns: dict[str, list[object]], pair: Pair[K], name: str, measured: Measured) -> None:
+        row = (
+            pair.ordinal, pair.port, name, measured.number, None, stored_status(measured), measured.reason, self._scope,
+            pair.ref, self._sample,
+        )  # fmt: skip
+        for column, cell in zip(columns.values(), row, strict=True):
+            column.append(cell)
+
+
+def stored_status(measured: Measured) -> str:
+    """Returns the status of a stored row: a stored NaN or infinity is always ``non_finite``.
+
+    That includes the infinite sqnr of identical tensors, whose :class:`~fxstore.metrics.Measured` is ``ok``: a ranking
+    by the metric's direction puts it last all the same, and -inf first.
+    """
+    if measured.number is None:
+        return "not_measured"
+    return "ok" if np.isfinite(measured.number) else "non_finite"
+
+
+def latency_rows(events: Iterable[Latency], base: int = 0, sample: int = 0) -> pa.Table:
+    """Returns one row per timed event; schema :data:`ROWS`, ``value`` in nanoseconds, ``text`` the event's name.
+
+    Args:
+        events: As :func:`fxstore.ingest.attach.attach` gives them; the run's own events get a NULL ``ordinal``.
+        base: Ordinal of the graph's first node.
+        sample: Which execution it is.
+    """
+    columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
+    for event in events:
+        ordinal = None if event.position is None else base + event.position
+        row = (ordinal, None, event.metric, float(event.duration_ns), event.name, "ok", None, None, None, sample)
+        for column, cell in zip(columns.values(), row, strict=True):
+            column.append(cell)
+    return pa.table(columns, schema=ROWS)
+
+
+def named(graph: Graph, attached: Attached) -> tuple[dict[Key, Array], dict[Key, str]]:
+    """Returns a device run's values and reasons by (path, node name, port), as captured values are keyed."""
+    names = graph.nodes["name"].to_pylist()
+    values = {(graph.path, names[position], port): array for (position, port), array in attached.values.items()}
+    missing = {(graph.path, names[position], port): reason for (position, port), reason in attached.missing.items()}
+    return values, missing

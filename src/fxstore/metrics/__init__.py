@@ -1,0 +1,9 @@
+"""One comparison of two tensors, in float64, with a number or the reason why there is none."""
+
+from __future__ import annotations
+
+from fxstore.metrics.comparison import Measured, compare, not_measured
+from fxstore.metrics.definitions import BETTER, DEFAULT, METRICS, UNIT, Metric
+from fxstore.metrics.operands import QParams
+
+__all__ = ["BETTER", "DEFAULT", "METRICS", "UNIT", "Measured", "Metric", "QParams", "compare", "not_measured"]

@@ -1,0 +1,118 @@
+"""The metrics: formula, unit, direction and edge values.
+
+With r the reference, v the value, d = v - r, over n elements. All are computed in float64 and never rounded.
+
+===========  =======================================  ======  =======  ===========  ==============  =============
+metric       formula                                  unit    better   r = v        r = 0, v != 0   v = 0, r != 0
+===========  =======================================  ======  =======  ===========  ==============  =============
+cosine       sum(r v) / sqrt(sum(r^2) sum(v^2))       1       higher   1            0               0
+mse          sum(d^2) / n                             value²  lower    0            as computed     as computed
+mae          sum(|d|) / n                             value   lower    0            as computed     as computed
+max_abs      max(|d|)                                 value   lower    0            as computed     as computed
+max_rel      max(|d| / |r|) over r != 0               1       lower    0            +inf            1
+l1           sum(|d|)                                 value   lower    0            as computed     as computed
+l2           sqrt(sum(d^2))                           value   lower    0            as computed     as computed
+sqnr, snr    10 log10(sum(r^2) / sum(d^2))            dB      higher   +inf         -inf            0
+psnr         10 log10(max(|r|)^2 / mse)               dB      higher   +inf         -inf            as computed
+nonfinite    elements of v that are NaN or infinite   count   lower    0            0               0
+===========  =======================================  ======  =======  ===========  ==============  =============
+
+``r = v`` includes two tensors of zeros. Sources: sqnr as ``torch.ao.ns.fx.utils.compute_sqnr``; snr, mse and l1 as
+ExecuTorch's ``SNRComparator``, ``MSEComparator`` and ``L1Comparator``, but without their NaN → 0 and without rounding;
+max_rel as NumPy's ``assert_allclose`` reports it. Where an operand holds NaN, every metric but ``nonfinite`` is NaN;
+where it holds an infinity that the other does not, distances are +inf and ratios NaN. Elements where both hold the same
+infinity, as attention masks do, are left out and counted in the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from fxstore.metrics.moments import Moments
+
+_DB_PER_BIT = 20.0 * math.log10(2.0)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        formula: The number, from the sums of two finite tensors that are not identical.
+        unit: ``1`` for a ratio, ``value`` for the tensor's own unit.
+        better: ``higher`` or ``lower``.
+        identical: The number of two equal tensors.
+        at_infinity: The number where one operand alone holds an infinity, and none NaN.
+    """
+
+    formula: Callable[[Moments], float]
+    unit: str
+    better: str
+    identical: float = 0.0
+    at_infinity: float = math.inf
+
+
+def _cosine(m: Moments) -> float:
+    if m.rr == 0.0 or m.vv == 0.0:
+        return 0.0
+    return max(-1.0, min(1.0, m.rv / (math.sqrt(m.rr) * math.sqrt(m.vv))))
+
+
+def _mse(m: Moments) -> float:
+    return _scaled(m.dd / m.extent.size, 2 * m.ed)
+
+
+def _max_rel(m: Moments) -> float:
+    return math.inf if m.zero_references == m.extent.size else m.max_relative
+
+
+def _sqnr(m: Moments) -> float:
+    if m.rr == 0.0:
+        return -math.inf
+    return _decibels(m.rr / m.dd) + _DB_PER_BIT * (m.er - m.ed)
+
+
+def _psnr(m: Moments) -> float:
+    if m.rr == 0.0:
+        return -math.inf
+    peak = math.ldexp(m.extent.peak_reference, -m.er)
+    return _decibels(peak * peak * m.extent.size / m.dd) + _DB_PER_BIT * (m.er - m.ed)
+
+
+def _decibels(power_ratio: float) -> float:
+    return 10.0 * math.log10(power_ratio) if power_ratio > 0.0 else -math.inf
+
+
+def _scaled(fraction: float, exponent: int) -> float:
+    try:
+        return math.ldexp(fraction, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _ratio_in_db(formula: Callable[[Moments], float]) -> Metric:
+    return Metric(formula, "dB", "higher", identical=math.inf, at_infinity=math.nan)
+
+
+METRICS: Final = MappingProxyType(
+    {
+        "cosine": Metric(_cosine, "1", "higher", identical=1.0, at_infinity=math.nan),
+        "mse": Metric(_mse, "value²", "lower"),
+        "mae": Metric(lambda m: _scaled(m.d1 / m.extent.size, m.ed), "value", "lower"),
+        "max_abs": Metric(lambda m: m.extent.peak_difference, "value", "lower"),
+        "max_rel": Metric(_max_rel, "1", "lower"),
+        "l1": Metric(lambda m: _scaled(m.d1, m.ed), "value", "lower"),
+        "l2": Metric(lambda m: _scaled(math.sqrt(m.dd), m.ed), "value", "lower"),
+        "sqnr": _ratio_in_db(_sqnr),
+        "snr": _ratio_in_db(_sqnr),
+        "psnr": _ratio_in_db(_psnr),
+        "nonfinite": Metric(lambda m: 0.0, "count", "lower"),
+    }
+)
+DEFAULT: Final = ("cosine", "mse", "max_abs", "sqnr")
+BETTER: Final = MappingProxyType({name: metric.better for name, metric in METRICS.items()})
+UNIT: Final = MappingProxyType({name: metric.unit for name, metric in METRICS.items()})

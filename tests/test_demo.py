@@ -1,0 +1,184 @@
+"""`fxstore demo` as a user runs it: in a process of its own, without a network."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fxstore
+
+pytest.importorskip("executorch")
+CHROMIUM = Path(os.environ.get("FXSTORE_CHROMIUM", "/usr/bin/chromium"))
+OFFLINE = (
+    "import socket\n"
+    "def refuse(*a, **k): raise OSError('the demo used the network')\n"
+    "socket.socket.connect = socket.socket.connect_ex = refuse\n"
+    "socket.getaddrinfo = refuse\n"
+    "from fxstore.cli import main\n"
+    "main(['demo'])\n"
+)
+
+
+@dataclass(frozen=True)
+class Demo:
+    folder: Path
+    out: str
+    err: str
+    cpu_s: float
+
+
+def run_demo(folder: Path) -> Demo:
+    for name in ("home", "tmp"):
+        (folder / name).mkdir(exist_ok=True)
+    environment = {**os.environ, "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
+    environment.pop("FXSTORE_STORE", None)
+    (folder / "work").mkdir(exist_ok=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE],
+        cwd=folder / "work",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return Demo(folder, done.stdout, done.stderr, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    return run_demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture
+def store(demo: Demo) -> Iterator[Any]:
+    with fxstore.connect(demo.folder / "work" / "fxstore-runs", read_only=True) as opened:
+        yield opened
+
+
+def test_it_is_quick_and_shows_progress(demo: Demo) -> None:
+    assert demo.cpu_s < 90
+    assert [
+        name
+        for name in ("float", "prepared", "quantized", "edge", "lowered", "runtime")
+        if f"] {name}: " not in demo.err
+    ] == []
+    assert len(demo.err.splitlines()) < 20  # and nothing of what torch and executorch say
+
+
+def test_it_leaves_nothing_but_the_store_and_the_page(demo: Demo) -> None:
+    assert sorted(p.name for p in (demo.folder / "work").iterdir()) == ["fxstore-demo.html", "fxstore-runs"]
+    assert [str(p) for name in ("home", "tmp") for p in (demo.folder / name).rglob("*") if p.is_file()] == []
+
+
+def test_it_prints_the_worst_nodes_with_their_source_lines(demo: Demo) -> None:
+    assert "Worst nodes of quantized by cosine against float" in demo.out
+    assert "Worst nodes of runtime by cosine against quantized" in demo.out
+    assert "network.py:" in demo.out
+
+
+def test_all_stages_are_one_run(store: Any) -> None:
+    assert store.sql("SELECT stage FROM stages ORDER BY stage_index").fetchall() == [
+        (name,) for name in ("float", "prepared", "quantized", "edge", "lowered", "runtime")
+    ]
+    overlays = {row[0] for row in store.sql("SELECT name FROM overlays").fetchall()}
+    assert overlays == {"quantized vs float", "runtime vs quantized", "runtime latency"}
+
+
+def test_what_is_in_the_network_is_in_the_graphs(store: Any) -> None:
+    kinds = {row[0] for row in store.sql("SELECT DISTINCT op_type FROM nodes WHERE stage = 'float'").fetchall()}
+    assert {"conv2d", "batch_norm", "group_norm", "scaled_dot_product_attention", "linear"} <= kinds
+    ports = store.sql(
+        "SELECT max(n) FROM (SELECT count(DISTINCT src_port) AS n FROM edges JOIN nodes ON src_nid = nid "
+        "WHERE role = 'delegate' AND stage = 'lowered' GROUP BY src_nid)"
+    ).fetchall()
+    assert ports[0][0] >= 2
+
+
+def test_a_folded_batch_norm_is_what_the_quantised_convolution_is_measured_against(store: Any) -> None:
+    rows = store.sql(
+        "SELECT n.name, r.name, m.value FROM metrics m JOIN nodes n USING (nid) JOIN nodes r ON r.nid = m.ref_nid "
+        "WHERE m.metric = 'cosine' AND n.stage = 'quantized' AND n.op_type = 'conv2d' ORDER BY n.name"
+    ).fetchall()
+    assert [row[:2] for row in rows] == [("conv2d", "batch_norm"), ("conv2d_1", "batch_norm_1")]
+    assert all(value > 0.999 for *_, value in rows)
+
+
+def test_the_device_agrees_with_the_quantised_graph_at_every_port(store: Any) -> None:
+    rows = store.sql(
+        "SELECT n.name, m.value FROM metrics m JOIN nodes n USING (nid) JOIN overlays o USING (overlay_id) "
+        "WHERE o.name = 'runtime vs quantized' AND m.metric = 'cosine' AND m.value IS NOT NULL"
+    ).fetchall()
+    assert len(rows) >= 8
+    assert min(value for _, value in rows) > 0.999
+
+
+def test_every_number_has_a_node_and_every_missing_one_a_reason(store: Any) -> None:
+    assert store.sql(
+        "SELECT count(*) FROM metrics WHERE (status = 'not_measured') <> (value IS NULL) "
+        "OR (value IS NULL AND reason IS NULL)"
+    ).fetchall() == [(0,)]
+
+
+@pytest.fixture(scope="session")
+def again(demo: Demo) -> Demo:
+    return run_demo(demo.folder)
+
+
+def test_a_second_run_stands_beside_the_first_and_says_the_same(demo: Demo, again: Demo, store: Any) -> None:
+    assert again.out == demo.out
+    runs = [row[0] for row in store.sql("SELECT run_id FROM runs").fetchall()]
+    assert len(runs) == 2
+    one, two = (store.worst("cosine", n=20, run=run, overlay="quantized vs float").fetchall() for run in runs)
+    assert [row[1:4] for row in one] == [row[1:4] for row in two]
+    hashes = store.sql("SELECT count(DISTINCT fingerprint), count(*) FROM graphs").fetchall()[0]
+    assert hashes[1] == 2 * 16
+
+
+def test_clicking_a_float_convolution_highlights_its_counterparts(demo: Demo) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if not CHROMIUM.exists():
+        pytest.skip(f"no Chromium at {CHROMIUM}")
+    noise: list[str] = []
+    page_url = (demo.folder / "work" / "fxstore-demo.html").as_uri()
+    with sync_api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1600, "height": 900}, reduced_motion="reduce")
+        page.on("console", lambda message: noise.append(message.text))
+        page.on("pageerror", lambda error: noise.append(str(error)))
+        page.on("request", lambda request: request.url == page_url or noise.append(request.url))
+        page.goto(page_url)
+        page.wait_for_function("() => window.fxstore !== undefined")
+        assert [pane["title"] for pane in page.evaluate("fxstore.panes()")] == [
+            "float", "prepared", "quantized", "edge", "lowered", "runtime",
+        ]  # fmt: skip
+        nid = page.evaluate(
+            "() => { const { scene } = fxstore.compare;"
+            "return fxstore.nids(0).find((nid) => scene.text('name', scene.nodeOf(nid)) === 'conv2d'); }"
+        )
+        page.evaluate("(nid) => fxstore.compare.viewers[0].panToNode(fxstore.compare.scene.nodeOf(nid))", nid)
+        point = page.evaluate("(nid) => fxstore.pointOf(nid)", nid)
+        page.mouse.click(point["x"], point["y"])
+        assert page.evaluate("fxstore.selected()") == nid
+        found = {(c["pane"], c["name"], c["primary"]) for c in page.evaluate("fxstore.counterparts()")}
+        browser.close()
+    assert found >= {
+        (1, "conv2d", True),
+        (2, "conv2d", True),
+        (3, "aten_convolution_default", True),
+        (4, "aten_convolution_default", True),
+        (4, "executorch_call_delegate", False),
+        (5, "aten_convolution_default", True),
+    }
+    assert not any(name == "conv2d_1" for _, name, _ in found)
+    assert noise == []
