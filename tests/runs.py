@@ -15,7 +15,7 @@ METRICS = pa.schema([field for field in tables.METRICS if field.name != "overlay
 
 
 def example_run(name: str = "example") -> RunRecord:
-    """Returns float and edge of ``relu(linear(x))``; on the edge, addmm is NaN, relu is 0.5, permute is not measured."""
+    """Returns float and edge of ``relu(linear(x))``: addmm is NaN, relu 0.5, permute not measured."""
     float_ = graph(1, [
         N("x", "placeholder", key="input:0"),
         N("w", "get_attr", key="state:w"),

@@ -40,8 +40,8 @@ class Run:
 class Recorder:
     """Collects the stages and overlays of one run; commits it when the ``with`` block ends.
 
-    A stage that cannot be read is logged and stored as ``failed``, and the run as ``partial``: recording never breaks the
-    compile that it watches. Leaving by an exception stores what there is, with status ``partial``.
+    A stage that cannot be read is logged and stored as ``failed``, and the run as ``partial``: recording never breaks
+    the compile that it watches. Leaving by an exception stores what there is, with status ``partial``.
 
     Args:
         commit: Takes the finished run and returns its id.

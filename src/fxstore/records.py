@@ -40,10 +40,12 @@ class Graph:
 
     @property
     def nodes(self) -> pa.Table:
+        """One row per node, in program order."""
         return self.tables["nodes"]
 
     @property
     def edges(self) -> pa.Table:
+        """One row per use of a value."""
         return self.tables["edges"]
 
     def fingerprint(self) -> str:

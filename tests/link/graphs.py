@@ -74,7 +74,8 @@ class Linked:
 
     def label(self, ordinal: int) -> str:
         home = self.run.graphs[self.run.graph[ordinal]]
-        return f"{self.stages[self.run.stage(ordinal)].name}:{home.path + '/' if home.path else ''}{self.run.name[ordinal]}"
+        stage, path = self.stages[self.run.stage(ordinal)].name, f"{home.path}/" if home.path else ""
+        return f"{stage}:{path}{self.run.name[ordinal]}"
 
     def links(self) -> dict[tuple[str, str], str]:
         """Returns the evidence of each link by its two ends."""

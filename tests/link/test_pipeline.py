@@ -29,7 +29,7 @@ def operators(graph: Any) -> list[Any]:
 
 
 def counterparts(linked: Linked, earlier: str, later: str) -> dict[str, set[str]]:
-    """Returns, for each node of the later stage's top graph, the names of the firm counterparts in the earlier stage."""
+    """Returns, for each node of the later stage, the names of its firm counterparts in the earlier one."""
     found: dict[str, set[str]] = {}
     for (src, dst), evidence in linked.links().items():
         if src.startswith(f"{earlier}:") and dst.startswith(f"{later}:") and evidence not in ("structure", "name"):

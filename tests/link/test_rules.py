@@ -103,11 +103,13 @@ def test_observers_and_quantisers_belong_to_the_value_they_observe() -> None:
         N("observe_w", "MinMaxObserver", "w", target="observe_w"),
         N("linear", "linear", "observe_x observe_w", [(1, "linear")]),
     ])  # fmt: skip
-    named = {"q": "observe_x", "dq": "observe_x", "dq_w": "observe_w"}
     quantized = graph(3, [
-        N(n, k, i, [(2, named[n], named[n])] if n in named else c)
-        for n, k, i, c in [("x", "placeholder", "", ()), ("q", "quantize_per_tensor", "x", ()), ("dq", "dequantize_per_tensor", "q", ()),
-                           ("codes", "get_attr", "", ()), ("dq_w", "dequantize_per_channel", "codes", ()), ("linear", "linear", "dq dq_w", [(2, "linear")])]
+        N("x", "placeholder"),
+        N("q", "quantize_per_tensor", "x", [(2, "observe_x", "observe_x")]),
+        N("dq", "dequantize_per_tensor", "q", [(2, "observe_x", "observe_x")]),
+        N("codes", "get_attr"),
+        N("dq_w", "dequantize_per_channel", "codes", [(2, "observe_w", "observe_w")]),
+        N("linear", "linear", "dq dq_w", [(2, "linear")]),
     ])  # fmt: skip
     linked = Linked(float_, prepared, quantized)
     links = linked.links()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import ClassVar
 
 import click
 
@@ -14,7 +15,7 @@ from fxstore.errors import FxstoreError
 class _Verbs(click.Group):
     """Loads a verb's module only when that verb is asked for."""
 
-    homes = {
+    homes: ClassVar = {
         "adapters": "adapters",
         "compare": "compare",
         "demo": "demo",

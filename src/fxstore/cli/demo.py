@@ -17,8 +17,8 @@ PAGE = Path("fxstore-demo.html")
 def demo(store_path: str, open_page: bool) -> None:
     """Compiles and runs a small quantised network for real, and shows where its accuracy goes.
 
-    Takes the network through float, prepared, quantized, edge and lowered, runs the program with tracing, ingests all of
-    it as one run, prints the worst nodes and writes fxstore-demo.html. Needs no network.
+    Takes the network through float, prepared, quantized, edge and lowered, runs the program with tracing, ingests
+    all of it as one run, prints the worst nodes and writes fxstore-demo.html. Needs no network.
     """
     from fxstore.demo.job import run_demo
 

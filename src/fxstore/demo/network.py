@@ -16,6 +16,7 @@ class ConvBlock(nn.Module):
         self.bn = nn.BatchNorm2d(channels_out)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Returns relu(bn(conv(x)))."""
         return functional.relu(self.bn(self.conv(x)))
 
 
@@ -31,10 +32,12 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def split(self, x: Tensor) -> Tensor:
+        """Returns (batch, heads, tokens, width per head)."""
         batch, tokens, width = x.shape
         return x.view(batch, tokens, self.heads, width // self.heads).transpose(1, 2)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Returns the attended tokens, shaped as ``x``: (batch, tokens, width)."""
         attended = functional.scaled_dot_product_attention(
             self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
         )
@@ -43,7 +46,10 @@ class Attention(nn.Module):
 
 
 class DemoNet(nn.Module):
-    """Two convolutions, a group-norm that XNNPACK leaves to the portable kernels, attention with a residual, two heads."""
+    """Two convolutions, a group-norm that XNNPACK leaves to the portable kernels, attention with a residual, two heads.
+
+    Attention runs over the pixels as tokens.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,6 +61,7 @@ class DemoNet(nn.Module):
         self.score = nn.Linear(16, 1)
 
     def forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns class logits and a score in (0, 1)."""
         stem = self.stem(image)
         x = self.norm(self.body(stem) + stem)
         tokens = x.flatten(2).transpose(1, 2)

@@ -34,10 +34,10 @@ class Nodes:
 
 
 def value_pairs(structure: Structure, reference: str, stage: str, method: str) -> list[Pair[Key]]:
-    """Returns what to compare of a stage: each of its values that has one in the reference, and the rest with a reason.
+    """Returns what to compare of a stage: each value that has one in the reference, and the rest with a reason.
 
-    A value that several nodes of the stage hold (an operator's port and the ``getitem`` that reads it) is measured once,
-    at the operator; a delegate's at its ``getitem``, which names one port.
+    A value that several nodes of the stage hold (an operator's port and the ``getitem`` that reads it) is measured
+    once, at the operator; a delegate's at its ``getitem``, which names one port.
     """
     theirs, ours = Nodes(structure, reference, method), Nodes(structure, stage, method)
     pairs = []
@@ -70,7 +70,7 @@ def _representative(nodes: Nodes, members: list[tuple[int, int]]) -> tuple[int, 
 
 
 def _representatives(nodes: Nodes, members: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns the operators that hold the value, at the top and in nested graphs; without any, the one that reads it."""
+    """Returns the operators that hold the value, in nested graphs too; without any, the node that reads it."""
     computing = [member for member in members if not _passes_on(nodes, member[0])]
     top = [member for member in members if not nodes.key[member[0]][0] and nodes.op_type[member[0]] == "getitem"]
     if any(nodes.role[node] == "delegate" for node, _ in members):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -53,7 +54,7 @@ def _pairs(run: Run, stages: Sequence[Stage]) -> list[Pair]:
     pairs = []
     for method in methods:
         having = [i for i, stage in enumerate(stages) if any(graph.method == method for graph in stage.graphs)]
-        for earlier, later in zip(having, having[1:], strict=False):
+        for earlier, later in pairwise(having):
             pairs.append(link_pair(run, run.nodes_of_stage(earlier, method), run.nodes_of_stage(later, method)))
     return pairs
 
@@ -87,7 +88,7 @@ def _graphs(run: Run, stages: Sequence[Stage]) -> list[tuple[object, ...]]:
 
 
 def _ancestors(run: Run) -> list[tuple[int, int, int]]:
-    """Resolves the sources that are nodes of this run: the latest graph before it that has the identity and the name."""
+    """Resolves the sources that are nodes of this run: in the latest stage before that has the identity and the name."""
     index: dict[tuple[int, str], list[int]] = {}
     for node in range(len(run)):
         for number in run.graphs[run.graph[node]].identities:

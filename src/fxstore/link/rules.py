@@ -34,6 +34,7 @@ class Pair:
     to_later: dict[int, list[Link]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, link: Link) -> None:
+        """Takes a link in."""
         self.to_earlier[link.dst].append(link)
         self.to_later[link.src].append(link)
 
@@ -157,7 +158,7 @@ def _port_value(run: Run, b: int) -> list[int]:
 
 
 def delegate_port(pair: Pair) -> Iterator[Link]:
-    """What reads a delegate's port is the inner value of that port; an inner input is the value that the call passes."""
+    """What reads a delegate's port is the inner value of that port; an inner input is what the call passes."""
     run = pair.run
     passed = _passed(run)
     for b in pair.open():
@@ -270,7 +271,7 @@ def _same_side(run: Run, a: int, b: int) -> bool:
 
 
 def _same_target(recorded: str, cited: str) -> bool:
-    """Compares a node's target with one that provenance cites; a Python function may be cited by another module path."""
+    """Compares a node's target with one that provenance cites; a builtin may be cited by another module path."""
     if recorded == cited:
         return True
     return recorded.startswith("_operator.") and recorded.rpartition(".")[2] == cited.rpartition(".")[2]

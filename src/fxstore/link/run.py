@@ -72,6 +72,7 @@ class Run:
         return len(self.name)
 
     def stage(self, ordinal: int) -> int:
+        """Returns the index of a node's stage."""
         return self.stage_of_graph[self.graph[ordinal]]
 
     def nodes_of_stage(self, stage: int, method: str) -> Iterator[int]:
@@ -81,6 +82,7 @@ class Run:
                 yield from range(self.base[index], self.base[index] + len(graph.nodes))
 
     def is_boundary(self, ordinal: int) -> bool:
+        """Tells whether a node is a value that comes from outside, or the output; they are matched by signature."""
         return self.role[ordinal] in BOUNDARY_ROLES
 
     def is_quantiser(self, ordinal: int) -> bool:

@@ -1,7 +1,7 @@
 """Value classes: which (node, port) of a run must hold equal values, up to numerical error.
 
-A class is an equivalence: equality carries through stages. A sync set is about origin and is something else: the set of a
-quantised convolution holds the float convolution, its class holds the float batch-norm that was folded into it.
+A class is an equivalence: equality carries through stages. A sync set is about origin and is something else: the set of
+a quantised convolution holds the float convolution, its class holds the float batch-norm that was folded into it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Classes:
         self.evidence: dict[Port, str] = {}
 
     def find(self, port: Port) -> Port:
+        """Returns the member that stands for a port's class; itself where it is alone."""
         root = port
         while (parent := self._parent.get(root, root)) != root:
             root = parent
@@ -102,7 +103,7 @@ def _held(pair: Pair) -> Iterator[tuple[Port, Port, Link]]:
 
 
 def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
-    """Returns the link to the node that holds ``a``'s value, or None: the last of a decomposition that has its shape."""
+    """Returns the link to the node that holds ``a``'s value: the last of a decomposition that has its shape."""
     firm = [link for link in links if link.evidence in ("identity", "signature")]
     if firm:
         return firm[0]

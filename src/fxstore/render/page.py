@@ -1,0 +1,104 @@
+"""The finished page: one HTML file that needs neither a network nor a server."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+import string
+import tempfile
+import webbrowser
+from functools import cache, cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from fxstore.errors import UsageError
+from fxstore.render import payload
+from fxstore.render.join import join
+from fxstore.render.model import PageModel
+
+_ENTRY: Final = "main.js"
+_FRAME: Final = (
+    '<iframe title="fxstore" sandbox="allow-scripts" width="100%" height="720" style="border:0" srcdoc="{}"></iframe>'
+)
+
+
+class Page:
+    """A compare page. Nothing is rendered before it is asked for."""
+
+    def __init__(self, model: PageModel) -> None:
+        self.model = model
+
+    @cached_property
+    def _html(self) -> str:
+        style, script = _source("style.css"), _script()
+        policy = (
+            f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        data = payload.compress(payload.encode(self.model))
+        page = string.Template(_source("page.html"))
+        return page.substitute(policy=policy, style=style, script=script, payload=data)
+
+    def html(self) -> str:
+        """Returns the page; the same text for the same model, and no part of it is made of the model's strings."""
+        return self._html
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> Path:
+        """Writes the page, whole or not at all, and returns where.
+
+        Raises:
+            UsageError: The file exists and ``overwrite`` is false, or its directory does not exist.
+        """
+        target = Path(path)
+        if not target.parent.is_dir():
+            raise UsageError(f"no directory {str(target.parent)!r}", hint="create it first, or save elsewhere")
+        if target.is_dir():
+            raise UsageError(f"{str(target)!r} is a directory", hint="give the name of a file, such as compare.html")
+        if target.exists() and not overwrite:
+            raise UsageError(
+                f"{str(target)!r} exists", hint="choose another name, or overwrite it (overwrite=True, -f)"
+            )
+        _write(target, self.html())
+        return target
+
+    def show(self) -> None:
+        """Opens the page in the default browser, from a temporary file."""
+        handle, name = tempfile.mkstemp(prefix="fxstore-", suffix=".html")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(self.html())
+        webbrowser.open(Path(name).as_uri())
+
+    def _repr_html_(self) -> str:
+        return _FRAME.format(html.escape(self.html(), quote=True))
+
+
+def _write(target: Path, text: str) -> None:
+    """Writes through a temporary file beside the target, so that no reader sees half a page."""
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}-", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@cache
+def _source(name: str) -> str:
+    return (resources.files("fxstore.render") / "viewer" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    return join(_ENTRY, _source)
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

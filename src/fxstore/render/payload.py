@@ -1,0 +1,221 @@
+"""A page's model as one compact, versioned payload.
+
+The container is that of :mod:`fxstore.render.columns`. Nodes are numbered through all panes and graphs in order; every
+reference in a column is such a number. Lengths are half pixels. A reader refuses another ``version``.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from fxstore.render.columns import Columns, Strings
+from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
+
+SCHEMA: Final = "fxstore.page"
+VERSION: Final = 1
+TEXTS: Final = (
+    *("name", "op", "target", "op_type", "role", "dtype", "module_path", "backend"),
+    *("source_file", "source_code", "attrs", "unmatched"),
+)
+OK, NAN, PLUS_INF, MINUS_INF, MISSING, NO_DATA = range(6)
+_EXACT: Final = 2**53
+
+Numbers = Mapping[int, Sequence[int]]
+
+
+def encode(model: PageModel) -> bytes:
+    """Returns the payload, uncompressed: the same bytes for the same model in any process."""
+    columns, strings = Columns(), Strings()
+    graphs = [graph for pane in model.panes for graph in pane.graphs]
+    numbers = _numbers(graphs)
+    _nodes(columns, strings, graphs)
+    _edges(columns, strings, graphs)
+    _blocks(columns, strings, graphs)
+    sets = _sync_sets(columns, model.sync_sets, numbers)
+    _focus(columns, model.focus, sets, numbers)
+    columns.ints("highlight", [n for nid in model.highlight for n in numbers.get(nid, ())])
+    header = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "title": model.title,
+        "facts": [[str(name), str(value)] for name, value in model.facts],
+        "panes": _panes(model),
+        "graphs": _graphs(model),
+        "colors": [_color(columns, strings, i, by, numbers) for i, by in enumerate(model.colors)],
+        "answer": _answer(columns, model.answer, numbers) if model.answer else None,
+    }
+    return columns.pack({**header, "strings": strings.all()})
+
+
+def compress(payload: bytes) -> str:
+    """Returns the payload as base64 of gzip, without a time stamp."""
+    return base64.b64encode(gzip.compress(payload, compresslevel=9, mtime=0)).decode("ascii")
+
+
+def _numbers(graphs: Sequence[DrawnGraph]) -> dict[int, list[int]]:
+    """Returns the numbers of each nid: several, where a page shows one graph in several panes."""
+    numbers: dict[int, list[int]] = {}
+    nids = (nid for graph in graphs for nid in graph.nodes.column("nid").to_pylist())
+    for number, nid in enumerate(nids):
+        numbers.setdefault(nid, []).append(number)
+    return numbers
+
+
+def _panes(model: PageModel) -> list[dict[str, Any]]:
+    return [{"title": pane.title, "subtitle": pane.subtitle, "graphs": len(pane.graphs)} for pane in model.panes]
+
+
+def _graphs(model: PageModel) -> list[dict[str, Any]]:
+    """Returns one entry per graph; ``parent`` is the number of the calling node in the same pane, or -1."""
+    out: list[dict[str, Any]] = []
+    first = 0
+    for pane in model.panes:
+        local = _numbers(pane.graphs)
+        for graph in pane.graphs:
+            callers = local.get(graph.parent_nid, []) if graph.parent_nid is not None else []
+            out.append(
+                {
+                    "title": graph.title,
+                    "nodes": graph.nodes.num_rows,
+                    "edges": graph.edges.num_rows,
+                    "blocks": len(graph.drawing.blocks),
+                    "parent": first + callers[0] if callers else -1,
+                    "width": math.ceil(2 * graph.drawing.width),
+                    "height": math.ceil(2 * graph.drawing.height),
+                }
+            )
+        first += sum(graph.nodes.num_rows for graph in pane.graphs)
+    return out
+
+
+def _nodes(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph]) -> None:
+    columns.floats("node.nid", _joined(graphs, "nid"), delta=True)
+    for name in TEXTS:
+        columns.ints(f"node.{name}", strings.numbers(_joined(graphs, name)), delta=name == "name")
+    shapes = [None if shape is None else f"[{', '.join(shape)}]" for shape in _joined(graphs, "shape")]
+    columns.ints("node.shape", strings.numbers(shapes))
+    columns.ints("node.source_line", [-1 if line is None else line for line in _joined(graphs, "source_line")])
+    for axis in ("x", "y"):
+        columns.ints(f"node.{axis}", _half_pixels(getattr(graph.drawing, axis) for graph in graphs), delta=True)
+    for extent in ("width", "height"):
+        columns.ints(f"node.{extent}", _half_pixels([np.asarray(_joined(graphs, extent), dtype=np.float64)]))
+
+
+def _edges(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph]) -> None:
+    base = np.repeat(_starts([graph.nodes.num_rows for graph in graphs]), [graph.edges.num_rows for graph in graphs])
+    for end in ("src", "dst"):
+        columns.ints(f"edge.{end}", base + np.asarray(_joined(graphs, end, "edges"), dtype=np.int64), delta=True)
+    columns.ints("edge.src_port", _joined(graphs, "src_port", "edges"))
+    columns.ints("edge.dst_arg", strings.numbers(_joined(graphs, "dst_arg", "edges")))
+    columns.ints("edge.feedback", _chained(graph.drawing.feedback for graph in graphs))
+    columns.ints("edge.corners", _chained(np.diff(graph.drawing.offsets) for graph in graphs))
+    for axis, name in enumerate(("corner.x", "corner.y")):
+        columns.ints(name, _half_pixels(graph.drawing.points.reshape(-1, 2)[:, axis] for graph in graphs), delta=True)
+
+
+def _blocks(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph]) -> None:
+    columns.ints("block.path", strings.numbers(path for graph in graphs for path in graph.drawing.blocks))
+    for axis, name in enumerate(("left", "top", "width", "height")):
+        boxes = (graph.drawing.block_boxes.reshape(-1, 4)[:, axis] for graph in graphs)
+        columns.ints(f"block.{name}", _half_pixels(boxes), delta=True)
+
+
+def _sync_sets(columns: Columns, sets: Sequence[Sequence[tuple[int, bool]]], numbers: Numbers) -> dict[int, int]:
+    """Adds the sets' members that are on the page, and returns the number of each set that has any."""
+    kept: dict[int, int] = {}
+    sizes: list[int] = []
+    members: list[tuple[int, bool]] = []
+    for index, members_of_set in enumerate(sets):
+        present = sorted((n, bool(primary)) for nid, primary in members_of_set for n in numbers.get(nid, ()))
+        if present:
+            kept[index] = len(sizes)
+            sizes.append(len(present))
+            members.extend(present)
+    columns.ints("set.size", sizes)
+    columns.ints("set.node", [node for node, _ in members], delta=True)
+    columns.ints("set.primary", [int(primary) for _, primary in members])
+    return kept
+
+
+def _focus(columns: Columns, focus: Mapping[int, int], sets: Mapping[int, int], numbers: Numbers) -> None:
+    columns.ints(
+        "node.focus", _spread(numbers, {nid: sets.get(index, -1) for nid, index in focus.items()}, -1), delta=True
+    )
+
+
+def _color(columns: Columns, strings: Strings, index: int, by: ColorBy, numbers: Numbers) -> dict[str, Any]:
+    """Adds a status per node, a value per node with status OK, a reason per node with status MISSING."""
+    states = dict.fromkeys(by.missing, MISSING) | {nid: _status(value) for nid, value in by.values.items()}
+    status = _spread(numbers, states, NO_DATA)
+    value = np.asarray(_spread(numbers, by.values, math.nan), dtype=np.float64)
+    reason = np.asarray(_spread(numbers, {nid: strings.number(text) for nid, text in by.missing.items()}, -1))
+    columns.ints(f"color{index}.status", status)
+    columns.floats(f"color{index}.value", value[np.asarray(status) == OK])
+    columns.ints(f"color{index}.reason", reason[np.asarray(status) == MISSING])
+    return {"name": by.name, "metric": by.metric, "unit": by.unit, "better": by.better}
+
+
+def _answer(columns: Columns, answer: Answer, numbers: Numbers) -> dict[str, Any]:
+    """Adds the nodes of each row (``answer.size`` many in ``answer.node``) and returns the table itself."""
+    nodes = [[n for nid in row for n in numbers.get(nid, ())] for row in answer.nids]
+    columns.ints("answer.size", [len(row) for row in nodes])
+    columns.ints("answer.node", [n for row in nodes for n in row])
+    return {
+        "query": answer.query,
+        "columns": [str(name) for name in answer.columns],
+        "rows": [[_cell(value) for value in row] for row in answer.rows],
+        "note": answer.note,
+    }
+
+
+def _cell(value: object) -> object:
+    """Returns a JSON value; what JSON has no number for stands as ``{"number": text}``."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return int(value) if abs(int(value)) < _EXACT else {"number": str(int(value))}
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else {"number": _non_finite(float(value))}
+    return str(value)
+
+
+def _non_finite(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _status(value: float) -> int:
+    if math.isfinite(value):
+        return OK
+    return NAN if math.isnan(value) else PLUS_INF if value > 0 else MINUS_INF
+
+
+def _spread(numbers: Numbers, by_nid: Mapping[int, Any], default: Any) -> list[Any]:
+    """Returns one value per node number."""
+    out = [default] * sum(map(len, numbers.values()))
+    for nid, value in by_nid.items():
+        for number in numbers.get(nid, ()):
+            out[number] = value
+    return out
+
+
+def _joined(graphs: Sequence[DrawnGraph], column: str, table: str = "nodes") -> list[Any]:
+    return [value for graph in graphs for value in getattr(graph, table).column(column).to_pylist()]
+
+
+def _half_pixels(parts: Iterable[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.rint(2 * _chained(parts).astype(np.float64))
+
+
+def _chained(parts: Iterable[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _starts(counts: Sequence[int]) -> npt.NDArray[Any]:
+    return np.cumsum([0, *counts], dtype=np.int64)[:-1]

@@ -1,0 +1,67 @@
+// `window.fxstore`: the page as a script sees it. Nodes are named by nid.
+
+/**
+ * @typedef {{pane: number, nid: number, name: string, primary: boolean}} Counterpart
+ */
+
+/** @param {import("./app.js").PageApp} app */
+export function apiOf(app) {
+  const { compare, scene } = app;
+  const nidOf = (node) => scene.nids[node];
+  const known = (nid) => {
+    const node = scene.nodeOf(nid);
+    if (node < 0) throw new RangeError(`no node ${nid} on this page`);
+    return node;
+  };
+  const viewerOf = (node) => compare.viewers[scene.paneOf(node).number];
+  return {
+    version: scene.header.version,
+    model: () => ({
+      title: scene.header.title,
+      nodes: scene.nodeCount,
+      panes: scene.panes.length,
+      colors: app.colorings.metricNames,
+    }),
+    panes: () => scene.panes.map(({ title, subtitle, first, end }) => ({ title, subtitle, nodes: end - first })),
+    nids: (pane) => [...scene.nids.subarray(scene.panes[pane].first, scene.panes[pane].end)],
+    select: (nid) => (nid === null ? compare.clearSelection() : compare.selectNode(known(nid))),
+    selected: () => (compare.selection ? nidOf(compare.selection.node) : null),
+    counterparts: () => (compare.selection ? counterparts(scene, compare.selection) : []),
+    nodeAt: (pane, x, y) => nidOrNull(scene, compare.viewers[pane].nodeAt(x, y)),
+    pointOf: (nid) => viewerOf(known(nid)).pointOf(known(nid)),
+    sizeOf: (nid) => {
+      const [, , width, height] = viewerOf(known(nid)).boxOf(known(nid));
+      return { width, height };
+    },
+    viewOf: (pane) => ({ ...compare.viewers[pane].view }),
+    search: (text) => {
+      const { nodes, counts } = compare.search(text);
+      return { nids: nodes.map(nidOf), counts };
+    },
+    setColor: (index) => compare.setColorBy(index),
+    setTheme: (name) => app.themes.set(name),
+    showPane: (pane, show) => app.panes.show(pane, show),
+    fit: () => compare.zoomToFit(),
+    on: (event, listener) => compare.on(event, listener),
+    off: (event, listener) => compare.off(event, listener),
+    viewers: compare.viewers,
+    compare,
+  };
+}
+
+/**
+ * @param {import("./scene.js").Scene} scene
+ * @param {import("./selection.js").Selection} selection
+ * @returns {Counterpart[]} all but the selected node
+ */
+export function counterparts(scene, selection) {
+  return selection.shares.flatMap(({ pane, members }) =>
+    members
+      .filter(({ node }) => node !== selection.node)
+      .map(({ node, primary }) => ({ pane, nid: scene.nids[node], name: scene.text("name", node) ?? "", primary })),
+  );
+}
+
+function nidOrNull(scene, node) {
+  return node < 0 ? null : scene.nids[node];
+}

@@ -1,0 +1,186 @@
+// The page: bars, panels and panes around one compare.
+
+import { AnswerPanel } from "./answer.js";
+import { Colorings } from "./colorings.js";
+import { FXGraphCompare } from "./compare.js";
+import { DetailsPanel } from "./details.js";
+import { builder } from "./dom.js";
+import { helpDialog } from "./help.js";
+import { actionOf } from "./keys.js";
+import { legend } from "./legend.js";
+import { PaneRow } from "./panes.js";
+import { SearchBox } from "./searchbox.js";
+import { splitter } from "./splitter.js";
+import { ThemeSwitch } from "./themeswitch.js";
+import { Tooltip } from "./tooltip.js";
+import { FXGraphViewer } from "./viewer.js";
+import { visible } from "./visible.js";
+
+const WARM_AFTER_MS = 400;
+const LEAST_PART_PX = 60;
+const MOST_PART = 0.75;
+
+export class PageApp {
+  /**
+   * @param {HTMLElement} root @param {import("./scene.js").Scene} scene
+   * @param {boolean} [alone] whether keys pressed anywhere on the page are meant for it, not only those within `root`
+   */
+  constructor(root, scene, alone = false) {
+    Object.assign(this, { root, scene, alone, document: root.ownerDocument, window: root.ownerDocument.defaultView });
+    const h = (this.h = builder(this.document));
+    this.colorings = new Colorings(scene);
+    this.themes = new ThemeSwitch(h, root, (theme) => this.setTheme(theme));
+    this.panes = new PaneRow(h, scene, {
+      fit: (pane) => this.compare.viewers[pane].zoomToFit(),
+      changed: () => this.showDetails(),
+    });
+    const coloring = this.colorings.at(0);
+    const viewers = scene.panes.map((_, pane) =>
+      FXGraphViewer.create({ scene, pane, mount: this.panes.boxes[pane].mount, theme: this.themes.theme, coloring }),
+    );
+    const compare = (this.compare = FXGraphCompare.create({ scene, viewers, colorings: this.colorings }));
+    this.details = new DetailsPanel(
+      h,
+      scene,
+      () => this.colorings.metrics(),
+      (node) => compare.selectNode(node),
+    );
+    this.answer =
+      scene.header.answer && new AnswerPanel(h, scene.header.answer, compare.rows, (row) => compare.selectRow(row));
+    this.search = new SearchBox(h, compare);
+    this.tooltip = new Tooltip(h, compare);
+    this.help = helpDialog(h);
+    this.live = h("div", { class: "fx-live", role: "status", "aria-live": "polite" });
+    this.legend = h("div", { class: "fx-legend-slot" });
+    this.build();
+    this.listen();
+    this.showColor();
+    this.window.setTimeout(() => this.colorings.warm(this.window), WARM_AFTER_MS);
+  }
+
+  build() {
+    const { h } = this;
+    const dock = h("div", { class: "fx-dock" }, this.details.root);
+    const main = h(
+      "div",
+      { class: "fx-main" },
+      this.panes.root,
+      this.bar("Height of the details", false, dock, -1),
+      dock,
+    );
+    const side = this.answer ? [this.answer.root, this.bar("Width of the answer", true, this.answer.root, 1)] : [];
+    this.root.replaceChildren(
+      this.topBar(),
+      h("div", { class: "fx-body" }, ...side, main),
+      this.tooltip.root,
+      this.help,
+      this.live,
+    );
+  }
+
+  topBar() {
+    const { h, scene } = this;
+    const title = scene.header.title || "fxstore";
+    const options = this.colorings.names.map((name, i) => h("option", { value: i }, name));
+    this.select = h(
+      "select",
+      { "aria-label": "Colour nodes by", onchange: () => this.compare.setColorBy(Number(this.select.value)) },
+      ...options,
+    );
+    return h(
+      "header",
+      { class: "fx-top" },
+      h("h1", { title }, title),
+      this.search.root,
+      h("label", { class: "fx-by" }, h("span", { class: "fx-muted" }, "Colour"), this.select),
+      this.legend,
+      h("span", { class: "fx-grow" }),
+      this.panes.hiddenList,
+      h("button", { title: "Fit every pane (f)", onclick: () => this.compare.zoomToFit() }, "Fit"),
+      this.themes.button,
+      h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"),
+    );
+  }
+
+  listen() {
+    const { compare } = this;
+    compare.on("selectionchange", (selection) => this.showSelection(selection));
+    compare.on("searchchange", ({ query, counts }) => this.panes.showCounts(query, counts));
+    compare.on("colorchange", () => this.showColor());
+    this.onkey = (event) => this.key(event);
+    this.document.addEventListener("keydown", this.onkey);
+  }
+
+  setTheme(theme) {
+    this.compare?.setTheme(theme);
+    if (this.select) this.showColor();
+  }
+
+  showColor() {
+    this.select.value = String(this.compare.color);
+    this.legend.replaceChildren(legend(this.h, this.compare.coloring, this.themes.theme));
+  }
+
+  showDetails() {
+    this.details.show(this.compare.selection, this.panes.shown());
+  }
+
+  showSelection(selection) {
+    this.answer?.mark(this.compare.row);
+    this.panes.showSelection(selection);
+    this.showDetails();
+    const count = selection ? selection.shares.filter((share) => share.lead >= 0).length : 0;
+    const name = selection ? visible(this.scene.text("name", selection.node) ?? "node") : "";
+    this.live.textContent = selection ? `${name} selected, in ${count} of ${this.scene.panes.length} panes` : "";
+  }
+
+  /** A bar that changes the size of a part of the page. */
+  bar(label, vertical, part, sign) {
+    const side = vertical ? "width" : "height";
+    const size = (element) => element.getBoundingClientRect()[side];
+    const write = (px) =>
+      (part.style[side] = `${Math.min(size(this.root) * MOST_PART, Math.max(LEAST_PART_PX, px))}px`);
+    return splitter(this.h, { label, vertical, read: () => size(part), write, sign });
+  }
+
+  key(event) {
+    if (!this.alone && !this.root.contains(event.target)) return;
+    const typing = event.target.closest?.("input, select, textarea, dialog[open]") != null;
+    const focused = this.compare.viewers.findIndex((viewer) => viewer.canvas === event.target);
+    const action = actionOf(event, { typing, onCanvas: focused >= 0 });
+    if (!action || event.defaultPrevented || (action[0] === "clear" && this.help.open)) return;
+    if (action[0] !== "clear") event.preventDefault();
+    const [name, ...args] = action;
+    this.actions(focused)[name](...args);
+  }
+
+  /** @param {number} focused the pane whose canvas has the focus, or -1 */
+  actions(focused) {
+    const { compare } = this;
+    const targets = focused >= 0 ? [compare.viewers[focused]] : compare.viewers.filter((viewer) => viewer.view);
+    return {
+      stepRow: (step) => compare.stepRow(step),
+      stepNode: (step) => compare.stepNode(focused >= 0 ? focused : this.homePane(), step),
+      search: () => this.search.input.select(),
+      fit: () => compare.zoomToFit(),
+      zoom: (factor) => targets.forEach((viewer) => viewer.zoomBy(factor)),
+      pan: (dx, dy) => targets.forEach((viewer) => viewer.panBy(dx, dy)),
+      pane: (pane) => this.panes.toggle(pane),
+      theme: () => this.themes.next(),
+      clear: () => this.search.clear() || compare.clearSelection(),
+      help: () => this.help.showModal(),
+    };
+  }
+
+  homePane() {
+    const { selection } = this.compare;
+    return selection ? this.scene.paneOf(selection.node).number : (this.panes.shown()[0] ?? 0);
+  }
+
+  destroy() {
+    this.document.removeEventListener("keydown", this.onkey);
+    this.themes.destroy();
+    this.compare.destroy();
+    this.root.replaceChildren();
+  }
+}

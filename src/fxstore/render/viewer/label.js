@@ -1,0 +1,58 @@
+// The text in a node's box.
+
+import { visible } from "./visible.js";
+
+export const TITLE_FONT = '600 12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+export const NAME_FONT = '10.5px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+const LONGEST = 200;
+const ENDS = new Set(["placeholder", "get_attr", "output"]);
+
+/**
+ * @param {import("./scene.js").Scene} scene
+ * @param {number} node
+ * @returns {[string, string]} what it does, and its name
+ */
+export function labelOf(scene, node) {
+  const [op, type, role] = ["op", "op_type", "role"].map((field) => scene.text(field, node));
+  const title = (op !== null && ENDS.has(op) ? (role ?? type) : (type ?? role)) ?? op ?? "";
+  return [title, scene.text("name", node) ?? ""];
+}
+
+/**
+ * Cuts text to a width: its middle goes, since names differ at their ends.
+ * @param {string} text @param {number} room @param {(text: string) => number} measure @returns {string}
+ */
+export function fittedText(text, room, measure) {
+  const shown = visible(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+  const width = measure(shown);
+  if (width <= room) return shown;
+  let keep = Math.floor((shown.length * room) / width) - 1;
+  while (keep > 1) {
+    const cut = `${shown.slice(0, Math.ceil(keep / 2))}…${shown.slice(shown.length - Math.floor(keep / 2))}`;
+    if (measure(cut) <= room) return cut;
+    keep--;
+  }
+  return "…";
+}
+
+/** Remembers fitted text, since drawing asks for the same again and again. */
+export class Labels {
+  /** @param {CanvasRenderingContext2D} context used to measure only */
+  constructor(context) {
+    this.context = context;
+    this.known = new Map();
+  }
+
+  /** @param {string} text @param {string} font @param {number} room @returns {string} */
+  fit(text, font, room) {
+    const key = `${font}\n${room}\n${text}`;
+    let shown = this.known.get(key);
+    if (shown === undefined) {
+      this.context.font = font;
+      shown = fittedText(text, room, (part) => this.context.measureText(part).width);
+      if (this.known.size > 20000) this.known.clear();
+      this.known.set(key, shown);
+    }
+    return shown;
+  }
+}

@@ -1,0 +1,27 @@
+// The page's entry: finds the payload beside it and shows it.
+
+import { apiOf } from "./api.js";
+import { PageApp } from "./app.js";
+import { attachDeepLink } from "./deeplink.js";
+import { decode, inflate } from "./payload.js";
+import { Scene } from "./scene.js";
+import { visible } from "./visible.js";
+
+const root = document.querySelector("[data-fxstore-page]");
+root.classList.add("fx");
+
+async function open() {
+  const { textContent } = document.querySelector("[data-fxstore-payload]");
+  const scene = new Scene(decode(await inflate(textContent)));
+  document.title = visible(scene.header.title || "fxstore");
+  const app = new PageApp(root, scene, true);
+  window.fxstore = apiOf(app);
+  attachDeepLink(app);
+  const first = scene.columns.get("highlight")[0];
+  if (!app.compare.selection && first !== undefined) app.compare.bringToView(first);
+}
+
+open().catch((error) => {
+  root.textContent = `This page cannot be shown: ${error.message}`;
+  throw error;
+});

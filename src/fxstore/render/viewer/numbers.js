@@ -1,0 +1,45 @@
+// Numbers as people read them.
+
+/** @param {number} value @returns {string} at most five significant digits */
+export function formatted(value) {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (Number.isSafeInteger(value)) return String(value).replace("-", "−");
+  const text = size >= 1e6 || size < 1e-3 ? value.toExponential(3) : precise(value, size);
+  return text.replace("-", "−").replace("e−", "e-").replace("e+", "e");
+}
+
+/** Keeps what tells 0.99998 from 1. */
+function precise(value, size) {
+  const distance = Math.abs(1 - size);
+  const digits = distance > 0 && distance < 1e-3 ? Math.min(12, 2 - Math.floor(Math.log10(distance))) : 5;
+  return String(Number(value.toPrecision(Math.max(5, digits))));
+}
+
+/** @param {number[]} values @returns {string[]} as few digits, from three on, as tell them apart; for scales */
+export function brief(values) {
+  const distinct = new Set(values).size;
+  for (let digits = 3; ; digits++) {
+    const texts = values.map((value) => formatted(Number(value.toPrecision(digits))));
+    if (digits === 15 || new Set(texts).size === distinct) return texts;
+  }
+}
+
+/** @param {number} count @returns {string} with separated thousands */
+export function grouped(count) {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** @param {unknown} cell of an answer @returns {{text: string, number: boolean, muted: boolean}} */
+export function cellText(cell) {
+  if (cell === null) return { text: "NULL", number: false, muted: true };
+  if (typeof cell === "number") return { text: formatted(cell), number: true, muted: false };
+  if (typeof cell === "object") return { text: wide(cell.number), number: true, muted: false };
+  return { text: String(cell), number: false, muted: false };
+}
+
+function wide(text) {
+  return { NaN: "NaN", Infinity: "∞", "-Infinity": "−∞" }[text] ?? text;
+}

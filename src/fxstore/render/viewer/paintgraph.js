@@ -1,0 +1,153 @@
+// What lies under the nodes: module boxes, frames of nested graphs, edges. In scene units.
+
+import { FAR } from "./lod.js";
+import { TITLE_HEIGHT, frameOf } from "./place.js";
+import { visible, shortened } from "./visible.js";
+
+const CHUNK = 256;
+const CELL_PX = 9;
+const FAR_EDGE_PX = 14;
+const FAR_MOST_EDGES = 4000;
+const LABEL_FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+
+/** Module boxes, outermost first, each a little darker than the one around it. */
+export function paintBlocks(context, ink, pane, box, scale) {
+  const { scene, theme } = ink;
+  const [lefts, tops, widths, heights] = scene.blocks;
+  context.lineWidth = 1 / scale;
+  const taken = new Set();
+  for (const graph of pane.graphs) {
+    for (let b = graph.firstBlock; b < graph.firstBlock + graph.blocks; b++) {
+      const [left, top, width, height] = [lefts[b], tops[b], widths[b], heights[b]];
+      if (left > box.right || top > box.bottom || left + width < box.left || top + height < box.top) continue;
+      if (height * scale < 3) continue;
+      context.globalAlpha = theme.dark ? 0.07 : 0.05;
+      context.fillStyle = theme.graph.block;
+      context.fillRect(left, top, width, height);
+      context.globalAlpha = 0.3;
+      context.strokeStyle = theme.graph.block;
+      context.strokeRect(left, top, width, height);
+      context.globalAlpha = 1;
+      if (width * scale > 70 && height * scale > 30) blockLabel(context, ink, b, scale, taken);
+    }
+  }
+}
+
+/** A module's path in its corner, unless another one stands there. */
+function blockLabel(context, { scene, theme }, block, scale, taken) {
+  const [lefts, tops, widths] = scene.blocks;
+  const path = scene.strings[scene.columns.get("block.path")[block]] ?? "";
+  const px = Math.min(11, 11 * Math.max(scale, 0.8)) / scale;
+  context.font = `${px}px ${LABEL_FONT}`;
+  context.fillStyle = theme.graph.label;
+  context.textBaseline = "top";
+  context.textAlign = "left";
+  const most = Math.floor((widths[block] - 8 / scale) / (px * 0.56));
+  if (!claimed(taken, lefts[block] * scale, tops[block] * scale, Math.min(most, path.length) * px * scale * 0.56))
+    return;
+  context.fillText(
+    shortened(visible(lastParts(path, most)), Math.max(2, most)),
+    lefts[block] + 4 / scale,
+    tops[block] + 2 / scale,
+  );
+}
+
+/** Takes the cells under a label. @returns {boolean} false where one is taken already */
+function claimed(taken, x, y, width) {
+  const row = Math.round(y / CELL_PX) * 65536;
+  const cells = [];
+  for (let at = Math.floor(x / CELL_PX); at <= (x + width) / CELL_PX; at++) cells.push(row + at, row + 65536 + at);
+  if (cells.some((cell) => taken.has(cell))) return false;
+  for (const cell of cells) taken.add(cell);
+  return true;
+}
+
+/** @param {string} path @param {number} most characters @returns {string} its last dotted parts that fit */
+export function lastParts(path, most) {
+  if (path.length <= most) return path;
+  const cut = path.indexOf(".", path.length - most);
+  return cut >= 0 && cut < path.length - 1 ? `…${path.slice(cut)}` : path.slice(path.lastIndexOf(".") + 1);
+}
+
+/**
+ * Titled frames, and a dashed line from each calling node to the graph that it calls, which passes under other frames.
+ */
+export function paintFrames(context, ink, pane, scale) {
+  const { scene, theme } = ink;
+  context.lineWidth = 1.25 / scale;
+  context.strokeStyle = theme.graph.frame;
+  const titled = pane.graphs.filter((graph) => graph.title);
+  for (const graph of titled) if (graph.parent >= 0) callLine(context, scene, graph, frameOf(graph), scale);
+  for (const graph of titled) paintFrame(context, theme, graph, scale);
+}
+
+function paintFrame(context, theme, graph, scale) {
+  const { left, top, right, bottom } = frameOf(graph);
+  context.fillStyle = theme.graph.paper;
+  context.fillRect(left, top, right - left, bottom - top);
+  context.globalAlpha = 0.12;
+  context.fillStyle = theme.graph.block;
+  context.fillRect(left, top, right - left, TITLE_HEIGHT);
+  context.globalAlpha = 1;
+  context.strokeRect(left, top, right - left, bottom - top);
+  if (TITLE_HEIGHT * scale < 7) return;
+  context.font = `600 12px ${LABEL_FONT}`;
+  context.fillStyle = theme.graph.label;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.fillText(
+    shortened(visible(graph.title), Math.max(4, Math.floor((right - left - 16) / 7.5))),
+    left + 8,
+    top + TITLE_HEIGHT / 2,
+  );
+}
+
+function callLine(context, scene, graph, frame, scale) {
+  const [x, y] = [scene.x[graph.parent] + scene.width[graph.parent] / 2, scene.y[graph.parent]];
+  context.setLineDash([5 / scale, 4 / scale]);
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(frame.left, Math.min(Math.max(y, frame.top + TITLE_HEIGHT / 2), frame.bottom));
+  context.stroke();
+  context.setLineDash([]);
+}
+
+/** Edges that touch the box; from far away only those long enough to be seen. */
+export function paintEdges(context, ink, pane, box, level, scale) {
+  const { scene, theme } = ink;
+  const least = level === FAR ? FAR_EDGE_PX / scale : 0;
+  const forward = [];
+  const back = [];
+  const feedback = scene.columns.get("edge.feedback");
+  const boxes = pane.edgeTree.levels[0];
+  pane.edgeTree.query(box.left, box.top, box.right, box.bottom, (i) => {
+    if (least && boxes[i * 4 + 3] - boxes[i * 4 + 1] < least && boxes[i * 4 + 2] - boxes[i * 4] < least) return;
+    (feedback[pane.firstEdge + i] ? back : forward).push(pane.firstEdge + i);
+  });
+  context.lineWidth = level === FAR ? 0.75 / scale : 1 / Math.max(scale, 0.15);
+  context.strokeStyle = theme.graph.edge;
+  strokeEdges(context, scene, level === FAR ? thinned(forward) : forward);
+  context.strokeStyle = theme.graph.feedback;
+  strokeEdges(context, scene, level === FAR ? thinned(back) : back);
+}
+
+/** From afar a tangle of thousands of lines looks the same with every n-th of them. @param {number[]} edges */
+function thinned(edges) {
+  const step = Math.ceil(edges.length / FAR_MOST_EDGES);
+  return step > 1 ? edges.filter((_, i) => i % step === 0) : edges;
+}
+
+/** @param {CanvasRenderingContext2D} context @param {import("./scene.js").Scene} scene @param {number[]} edges */
+export function strokeEdges(context, scene, edges) {
+  const { cornerStart, cornerX, cornerY } = scene;
+  for (let from = 0; from < edges.length; from += CHUNK) {
+    context.beginPath();
+    for (const edge of edges.slice(from, from + CHUNK)) {
+      let at = cornerStart[edge];
+      const end = cornerStart[edge + 1];
+      if (at < end) context.moveTo(cornerX[at], cornerY[at]);
+      for (at++; at < end; at++) context.lineTo(cornerX[at], cornerY[at]);
+    }
+    context.stroke();
+  }
+}

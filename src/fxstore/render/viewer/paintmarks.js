@@ -1,0 +1,194 @@
+// What lies over the picture: the selection, highlighted and found nodes, the node under the pointer. In the pane's pixels.
+
+import { FAR } from "./lod.js";
+import { strokeEdges } from "./paintgraph.js";
+import { paintNodes } from "./paintnodes.js";
+import { toScreen, visibleBox } from "./viewport.js";
+
+const LEAST_MARK_PX = 6;
+const SMALL_PX = 4;
+const MOST_EDGES = 500;
+const MAX_BADGE_RANK = 99;
+const BADGE_FONT = '700 10px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+
+/**
+ * @typedef {{selection: import("./selection.js").Selection|null, ranks: Map<number, {rank: number, named: boolean}>,
+ *   hits: Uint8Array|null, hover: number}} Marks
+ */
+
+/** @param {import("./paintnodes.js").Ink} ink @param {import("./scene.js").PaneScene} pane @param {Marks} marks */
+export function paintMarks(context, ink, pane, view, size, level, marks) {
+  const { theme } = ink;
+  if (marks.selection) {
+    veil(context, theme, size);
+    paintMembers(context, ink, pane, view, level, marks.selection);
+  }
+  if (marks.hits) paintHits(context, ink, pane, view, size, marks.hits);
+  const ranked = rankedInView(ink.scene, pane, view, size, marks.ranks);
+  context.globalAlpha = marks.selection ? 0.4 : 1;
+  for (const [node, { named }] of [...ranked].reverse())
+    if (view.scale * ink.scene.height[node] >= SMALL_PX)
+      ring(context, ink, view, node, theme.graph.rank, named ? 2 : 1, 1);
+  context.globalAlpha = 1;
+  if (marks.selection) ringMembers(context, ink, pane, view, marks.selection);
+  paintBadges(context, ink, view, ranked, marks.selection);
+  if (marks.hover >= pane.first && marks.hover < pane.end)
+    ring(context, ink, view, marks.hover, theme.graph.hover, 1.5, 1);
+}
+
+function veil(context, theme, size) {
+  context.globalAlpha = theme.dark ? 0.58 : 0.68;
+  context.fillStyle = theme.graph.paper;
+  context.fillRect(0, 0, size.width, size.height);
+  context.globalAlpha = 1;
+}
+
+function paintMembers(context, ink, pane, view, level, selection) {
+  const { scene, theme } = ink;
+  const { members } = selection.shares[pane.number];
+  if (!members.length) return;
+  context.save();
+  context.scale(view.scale, view.scale);
+  context.translate(-view.x, -view.y);
+  context.strokeStyle = theme.graph.select;
+  context.lineWidth = 1.5 / view.scale;
+  if (level !== FAR) strokeEdges(context, scene, edgesOf(scene, pane, members[0].node));
+  paintNodes(
+    context,
+    ink,
+    members.map((member) => member.node),
+    level,
+    view.scale,
+  );
+  context.restore();
+}
+
+/** @returns {number[]} the edges that begin or end at a node; of a hub not all, so that it moves as smoothly as the rest */
+function edgesOf(scene, pane, node) {
+  const out = [];
+  for (let edge = pane.firstEdge; edge < pane.endEdge && out.length < MOST_EDGES; edge++) {
+    if (scene.edgeSrc[edge] === node || scene.edgeDst[edge] === node) out.push(edge);
+  }
+  return out;
+}
+
+/**
+ * Selected: a thick ring and a halo. Holds the value: a thick ring and a filled corner. Other members: a thin dashed ring.
+ */
+function ringMembers(context, ink, pane, view, selection) {
+  const { select, member, paper } = ink.theme.graph;
+  for (const { node, primary } of selection.shares[pane.number].members) {
+    if (node === selection.node) {
+      context.globalAlpha = 0.35;
+      ring(context, ink, view, node, select, 4, 5);
+      context.globalAlpha = 1;
+      ring(context, ink, view, node, select, 3, 2);
+    } else if (primary) {
+      ring(context, ink, view, node, paper, 6, 2);
+      ring(context, ink, view, node, select, 3, 2);
+      diamond(context, ink, view, node, select);
+    } else if (view.scale * ink.scene.height[node] < SMALL_PX) {
+      context.fillStyle = member;
+      context.fillRect(...markBox(ink, view, node, 0));
+    } else {
+      context.setLineDash([4, 3]);
+      ring(context, ink, view, node, member, 1.5, 2);
+      context.setLineDash([]);
+    }
+  }
+}
+
+/** @returns {[number, number, number, number]} a node's box in pixels, large enough to be seen */
+export function markBox({ scene }, view, node, gap) {
+  const [x, y] = toScreen(view, scene.x[node], scene.y[node]);
+  const width = Math.max(LEAST_MARK_PX, scene.width[node] * view.scale + 2 * gap);
+  const height = Math.max(LEAST_MARK_PX, scene.height[node] * view.scale + 2 * gap);
+  return [x - width / 2, y - height / 2, width, height];
+}
+
+function ring(context, ink, view, node, color, width, gap) {
+  context.strokeStyle = color;
+  context.lineWidth = width;
+  const [left, top, w, h] = markBox(ink, view, node, gap);
+  context.beginPath();
+  context.roundRect(left, top, w, h, Math.min(5, h / 2));
+  context.stroke();
+}
+
+function diamond(context, ink, view, node, color) {
+  const [left, top, width] = markBox(ink, view, node, 2);
+  const [x, y, r] = [left + width, top, 5.5];
+  context.fillStyle = color;
+  context.strokeStyle = ink.theme.graph.paper;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.moveTo(x, y - r);
+  context.lineTo(x + r, y);
+  context.lineTo(x, y + r);
+  context.lineTo(x - r, y);
+  context.closePath();
+  context.stroke();
+  context.fill();
+}
+
+/** Found nodes: a bar beside each, one per few pixels. */
+function paintHits(context, { scene, theme }, pane, view, size, hits) {
+  const box = visibleBox(view, size);
+  const seen = new Set();
+  context.fillStyle = theme.graph.hit;
+  pane.nodeTree.query(box.left, box.top, box.right, box.bottom, (i) => {
+    const node = pane.first + i;
+    if (!hits[node]) return;
+    const [x, y] = toScreen(view, scene.x[node] - scene.width[node] / 2, scene.y[node]);
+    const cell = Math.round(x / 3) * 65536 + Math.round(y / 3);
+    if (seen.has(cell)) return;
+    seen.add(cell);
+    const height = Math.max(4, scene.height[node] * view.scale);
+    context.fillRect(x - 5, y - height / 2, 4, height);
+  });
+}
+
+/** @returns {[number, {rank: number, named: boolean}][]} the highlighted nodes in view, best first */
+function rankedInView(scene, pane, view, size, ranks) {
+  return [...ranks].filter(([node]) => node >= pane.first && node < pane.end && near(scene, view, size, node));
+}
+
+/** Ranks, where there is room; of two in one place the better one. */
+function paintBadges(context, ink, view, ranked, selection) {
+  const taken = [];
+  const isMember = ([node]) => selection?.members.has(node) ?? true;
+  for (const entry of [...ranked.filter(isMember), ...ranked.filter((other) => !isMember(other))]) {
+    const [node, { rank, named }] = entry;
+    if (rank > MAX_BADGE_RANK || taken.length > MAX_BADGE_RANK) continue;
+    context.globalAlpha = isMember(entry) ? 1 : 0.45;
+    badge(context, ink, view, node, rank, named, taken);
+  }
+  context.globalAlpha = 1;
+}
+
+function near(scene, view, size, node) {
+  const [x, y] = toScreen(view, scene.x[node], scene.y[node]);
+  const reach = (scene.width[node] / 2) * view.scale + 20;
+  return x > -reach && y > -40 && x < size.width + reach && y < size.height + 40;
+}
+
+function badge(context, ink, view, node, rank, named, taken) {
+  const [left, top] = markBox(ink, view, node, 1);
+  const text = String(rank);
+  const width = text.length * 6.2 + 8;
+  if (taken.some(([x, y]) => Math.abs(x - left) < width && Math.abs(y - top) < 14)) return;
+  taken.push([left, top]);
+  const { rank: color, rankInk } = ink.theme.graph;
+  context.beginPath();
+  context.roundRect(left - width + 4, top - 8, width, 14, 7);
+  context.fillStyle = named ? color : rankInk;
+  context.fill();
+  context.strokeStyle = named ? rankInk : color;
+  context.lineWidth = 1;
+  context.stroke();
+  context.font = BADGE_FONT;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = named ? rankInk : color;
+  context.fillText(text, left - width / 2 + 4, top - 0.5);
+}

@@ -1,0 +1,104 @@
+// Nodes on a canvas, in scene units.
+
+import { FAR, NEAR } from "./lod.js";
+import { NAME_FONT, TITLE_FONT, labelOf } from "./label.js";
+
+const RADIUS = 4;
+const DASH = [4, 3];
+
+/**
+ * @typedef {{scene: import("./scene.js").Scene, theme: import("./themes.js").Theme, coloring: import("./coloring.js").Coloring,
+ *   style: import("./coloring.js").BucketStyle, labels: import("./label.js").Labels, hatches: Record<string, CanvasPattern|null>}} Ink
+ */
+
+/**
+ * @param {CanvasRenderingContext2D} context @param {Ink} ink @param {ArrayLike<number>} nodes
+ * @param {number} level @param {number} scale
+ */
+export function paintNodes(context, ink, nodes, level, scale) {
+  const sorted = byBucket(nodes, ink.coloring);
+  if (level === FAR) return paintFar(context, ink, sorted, scale);
+  for (const node of sorted) paintBox(context, ink, node, level, scale);
+  if (level === NEAR) for (const node of sorted) paintLabel(context, ink, node);
+}
+
+/** @returns {Int32Array} nodes in painting order of their buckets */
+function byBucket(nodes, coloring) {
+  const rank = new Int32Array(256);
+  coloring.order.forEach((bucket, i) => (rank[bucket] = i));
+  const at = new Int32Array(coloring.order.length + 1);
+  for (const node of nodes) at[rank[coloring.buckets[node]] + 1]++;
+  for (let i = 1; i < at.length; i++) at[i] += at[i - 1];
+  const out = new Int32Array(nodes.length);
+  for (const node of nodes) out[at[rank[coloring.buckets[node]]]++] = node;
+  return out;
+}
+
+/** Boxes without outlines, never thinner than a pixel and a half. */
+function paintFar(context, ink, nodes, scale) {
+  const { scene, coloring, style, theme } = ink;
+  const least = 1.5 / scale;
+  let current = -1;
+  for (const node of nodes) {
+    const bucket = coloring.buckets[node];
+    if (bucket !== current) {
+      context.fillStyle = bucket < 2 ? theme.graph.frame : style.fills[bucket];
+      current = bucket;
+    }
+    const [width, height] = [Math.max(scene.width[node], least), Math.max(scene.height[node], least)];
+    context.fillRect(scene.x[node] - width / 2, scene.y[node] - height / 2, width, height);
+  }
+}
+
+function paintBox(context, ink, node, level, scale) {
+  const { scene, coloring, style, theme } = ink;
+  const bucket = coloring.buckets[node];
+  const [width, height] = [scene.width[node], scene.height[node]];
+  const [left, top] = [scene.x[node] - width / 2, scene.y[node] - height / 2];
+  context.fillStyle = style.fills[bucket];
+  context.strokeStyle = theme.graph.border;
+  context.lineWidth = 1 / Math.max(scale, 0.4);
+  const hatch = style.hatches[bucket];
+  const rounded = level === NEAR;
+  if (rounded) {
+    context.beginPath();
+    context.roundRect(left, top, width, height, RADIUS);
+    context.fill();
+  } else context.fillRect(left, top, width, height);
+  if (ink.hatches[hatch]) {
+    context.fillStyle = ink.hatches[hatch];
+    if (rounded) context.fill();
+    else context.fillRect(left, top, width, height);
+  }
+  if (hatch === "dash") context.setLineDash(DASH);
+  if (rounded) context.stroke();
+  else context.strokeRect(left, top, width, height);
+  if (hatch === "dash") context.setLineDash([]);
+}
+
+function paintLabel(context, ink, node) {
+  const { scene, coloring, style, labels } = ink;
+  const [title, name] = labelOf(scene, node);
+  const bucket = coloring.buckets[node];
+  const room = scene.width[node] - 12;
+  const left = scene.x[node] - scene.width[node] / 2 + 6;
+  const two = scene.height[node] >= 28 && name !== title;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.fillStyle = style.inks[bucket];
+  const plate = style.hatches[bucket] === "stripe" || style.hatches[bucket] === "cross";
+  const put = (text, font, y) => {
+    context.font = font;
+    const shown = labels.fit(text, font, room);
+    if (plate) underlay(context, style.fills[bucket], left, y, context.measureText(shown).width);
+    context.fillStyle = style.inks[bucket];
+    context.fillText(shown, left, y);
+  };
+  put(title, TITLE_FONT, scene.y[node] - (two ? 7 : 0));
+  if (two) put(name, NAME_FONT, scene.y[node] + 8);
+}
+
+function underlay(context, fill, left, y, width) {
+  context.fillStyle = fill;
+  context.fillRect(left - 2, y - 7, width + 4, 14);
+}

@@ -1,0 +1,52 @@
+// The page's payload: base64 of gzip of magic, header length, JSON header and typed columns.
+
+const MAGIC = "FXPG";
+const ALIGN = 8;
+const TYPES = { i1: Int8Array, i2: Int16Array, i4: Int32Array, f8: Float64Array };
+
+/**
+ * @typedef {{name: string, type: "i1"|"i2"|"i4"|"f8", length: number, delta: boolean}} ColumnEntry
+ * @typedef {Int32Array|Float64Array} Column
+ * @typedef {{header: any, columns: Map<string, Column>}} Payload
+ */
+
+/** @param {string} text @returns {Promise<ArrayBuffer>} */
+export async function inflate(text) {
+  const binary = atob(text.trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+/** @param {ArrayBuffer} buffer @returns {Payload} */
+export function decode(buffer) {
+  const head = new DataView(buffer);
+  const magic = String.fromCharCode(...new Uint8Array(buffer, 0, 4));
+  if (magic !== MAGIC) throw new Error("this is not an fxstore page payload");
+  const length = head.getUint32(4, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  if (header.schema !== "fxstore.page" || header.version !== 1) {
+    throw new Error(`this page reads payload version 1, not ${header.schema} ${header.version}`);
+  }
+  const columns = new Map();
+  let offset = aligned(8 + length);
+  for (const entry of header.columns) {
+    const stored = new TYPES[entry.type](buffer, offset, entry.length);
+    columns.set(entry.name, widen(stored, entry));
+    offset = aligned(offset + stored.byteLength);
+  }
+  return { header, columns };
+}
+
+/** @param {ArrayLike<number>} stored @param {ColumnEntry} entry @returns {Column} */
+function widen(stored, entry) {
+  const out = entry.type === "f8" ? new Float64Array(stored) : new Int32Array(stored);
+  if (entry.delta) for (let i = 1; i < out.length; i++) out[i] += out[i - 1];
+  return out;
+}
+
+/** @param {number} offset */
+function aligned(offset) {
+  return Math.ceil(offset / ALIGN) * ALIGN;
+}

@@ -1,0 +1,140 @@
+// Every colour of the page, for light and dark; the style sheet reads them as variables.
+
+/**
+ * @typedef {Record<string, string>} Palette
+ * @typedef {{name: string, dark: boolean, chrome: Palette, graph: Palette, scale: string[], neutral: string[],
+ *   roles: Record<string, string>}} Theme
+ *   scale: good to bad; neutral: low to high where neither is good; both read by lightness alone, whatever the eyes
+ */
+
+/** @type {Record<string, Theme>} */
+export const THEMES = {
+  light: {
+    name: "light",
+    dark: false,
+    chrome: {
+      bg: "#eceff3",
+      panel: "#ffffff",
+      raised: "#f6f7f9",
+      ink: "#18202b",
+      muted: "#596575",
+      line: "#d3d9e1",
+      accent: "#0b57d0",
+      tint: "#e3edfd",
+      differ: "#fdf0cf",
+      focus: "#0b57d0",
+      warn: "#8a4b00",
+    },
+    graph: {
+      paper: "#fbfcfd",
+      edge: "#9aa6b5",
+      feedback: "#b0559b",
+      border: "#8592a3",
+      block: "#5c6f8a",
+      label: "#5c6675",
+      select: "#0b57d0",
+      member: "#0b57d0",
+      rank: "#18202b",
+      rankInk: "#ffffff",
+      hit: "#00856f",
+      hover: "#18202b",
+      nodata: "#e7ebf0",
+      missing: "#ffffff",
+      nan: "#b3006e",
+      inf: "#0a86b8",
+      frame: "#aab5c3",
+    },
+    scale: ["#fff7e8", "#fdd9a0", "#fba55c", "#e7662d", "#bf3413", "#7d1503"],
+    neutral: ["#f1f5e9", "#b7dbc0", "#6fb8b4", "#3a8bab", "#2a5b94", "#26306e"],
+    roles: {
+      op: "#dfe7f4",
+      input: "#cdebdc",
+      output: "#cdebdc",
+      parameter: "#f3ead6",
+      buffer: "#f3ead6",
+      constant: "#f3ead6",
+      delegate: "#e5d9f3",
+      subgraph: "#e5d9f3",
+      symint: "#e4e4e4",
+      token: "#e4e4e4",
+    },
+  },
+  dark: {
+    name: "dark",
+    dark: true,
+    chrome: {
+      bg: "#10141a",
+      panel: "#171c24",
+      raised: "#1e242e",
+      ink: "#e3e8ef",
+      muted: "#97a3b3",
+      line: "#303947",
+      accent: "#8ab4f8",
+      tint: "#22324d",
+      differ: "#443714",
+      focus: "#8ab4f8",
+      warn: "#ffb95c",
+    },
+    graph: {
+      paper: "#12161d",
+      edge: "#5b6777",
+      feedback: "#c07fb2",
+      border: "#6c7a8c",
+      block: "#8ea3c0",
+      label: "#97a3b3",
+      select: "#8ab4f8",
+      member: "#8ab4f8",
+      rank: "#f2f5f9",
+      rankInk: "#10141a",
+      hit: "#4fd1b5",
+      hover: "#e3e8ef",
+      nodata: "#2a323d",
+      missing: "#12161d",
+      nan: "#ff6ac1",
+      inf: "#3fc1f0",
+      frame: "#465264",
+    },
+    scale: ["#33302f", "#5a3a22", "#8f4a17", "#cc6a12", "#f59a28", "#ffdf8e"],
+    neutral: ["#26304a", "#2a4f78", "#2f7696", "#449fa5", "#83c9ad", "#d9efc4"],
+    roles: {
+      op: "#2b3646",
+      input: "#1f4437",
+      output: "#1f4437",
+      parameter: "#453b26",
+      buffer: "#453b26",
+      constant: "#453b26",
+      delegate: "#3d3053",
+      subgraph: "#3d3053",
+      symint: "#3a3a3a",
+      token: "#3a3a3a",
+    },
+  },
+};
+
+/** @param {string} hex `#rrggbb` @returns {number[]} */
+function channels(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
+
+/** @param {string[]} stops evenly spaced @param {number} t 0 to 1 @returns {string} */
+export function mixed(stops, t) {
+  const at = Math.min(1, Math.max(0, t)) * (stops.length - 1);
+  const low = Math.min(Math.floor(at), stops.length - 2);
+  const [from, to] = [channels(stops[low]), channels(stops[low + 1])];
+  const mix = from.map((value, i) => Math.round(value + (to[i] - value) * (at - low)));
+  return `#${mix.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** Relative luminance as WCAG 2 defines it. @param {string} hex @returns {number} 0 to 1 */
+export function luminance(hex) {
+  const [r, g, b] = channels(hex).map((value) => {
+    const part = value / 255;
+    return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** @param {string} fill @returns {string} black or white, whichever reads better on it */
+export function inkOn(fill) {
+  return luminance(fill) > 0.179 ? "#000000" : "#ffffff";
+}

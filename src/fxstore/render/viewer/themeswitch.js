@@ -1,0 +1,55 @@
+// Light, dark, or as the system.
+
+import { THEMES } from "./themes.js";
+
+const CHOICES = ["system", "light", "dark"];
+const SIGNS = { system: "◐", light: "☀", dark: "☾" };
+
+export class ThemeSwitch {
+  /**
+   * @param {ReturnType<import("./dom.js").builder>} h
+   * @param {HTMLElement} root
+   * @param {(theme: import("./themes.js").Theme) => void} changed
+   */
+  constructor(h, root, changed) {
+    this.root = root;
+    this.changed = changed;
+    this.choice = "system";
+    this.query = root.ownerDocument.defaultView.matchMedia("(prefers-color-scheme: dark)");
+    this.button = h("button", { onclick: () => this.next() });
+    this.follow = () => this.choice === "system" && this.apply();
+    this.query.addEventListener("change", this.follow);
+    this.apply();
+  }
+
+  get theme() {
+    return this.choice === "system" ? THEMES[this.query.matches ? "dark" : "light"] : THEMES[this.choice];
+  }
+
+  next() {
+    this.set(CHOICES[(CHOICES.indexOf(this.choice) + 1) % CHOICES.length]);
+  }
+
+  /** @param {string} choice `system`, `light` or `dark` */
+  set(choice) {
+    if (!CHOICES.includes(choice)) throw new RangeError(`no theme ${choice}; there are ${CHOICES.join(", ")}`);
+    this.choice = choice;
+    this.apply();
+  }
+
+  apply() {
+    const { theme } = this;
+    this.root.style.colorScheme = theme.name;
+    this.root.dataset.theme = theme.name;
+    for (const [name, color] of Object.entries(theme.chrome)) this.root.style.setProperty(`--fx-${name}`, color);
+    for (const [name, color] of Object.entries(theme.graph)) this.root.style.setProperty(`--fx-graph-${name}`, color);
+    this.button.textContent = SIGNS[this.choice];
+    this.button.title = `Theme: ${this.choice} (t)`;
+    this.button.setAttribute("aria-label", `Theme: ${this.choice}`);
+    this.changed(theme);
+  }
+
+  destroy() {
+    this.query.removeEventListener("change", this.follow);
+  }
+}

@@ -1,0 +1,265 @@
+// One pane: a canvas that shows the graphs of one stage. It knows nothing of other panes.
+
+import { Backdrop } from "./backdrop.js";
+import { Emitter } from "./emitter.js";
+import { attachGestures } from "./gestures.js";
+import { hatchesOf } from "./hatch.js";
+import { nodeUnder } from "./hit.js";
+import { Labels } from "./label.js";
+import { NEAR, levelOf, typicalHeight } from "./lod.js";
+import { paintBlocks, paintEdges, paintFrames } from "./paintgraph.js";
+import { markBox, paintMarks } from "./paintmarks.js";
+import { paintNodes } from "./paintnodes.js";
+import { styleOf } from "./coloring.js";
+import { between, centred, fitted, opening, panned, toScene, toScreen, zoomed } from "./viewport.js";
+import { visible } from "./visible.js";
+
+const MOVE_MS = 220;
+const SETTLE_MS = 90;
+const CHEAP_MS = 7;
+const EDGE_PX = 40;
+const LEGIBLE = 0.5;
+
+export class FXGraphViewer extends Emitter {
+  /**
+   * @param {{scene: import("./scene.js").Scene, pane: number, mount: HTMLElement, theme: import("./themes.js").Theme,
+   *   coloring: import("./coloring.js").Coloring}} options
+   */
+  static create(options) {
+    return new FXGraphViewer(options);
+  }
+
+  constructor({ scene, pane, mount, theme, coloring }) {
+    super();
+    this.scene = scene;
+    this.pane = scene.panes[pane];
+    this.document = mount.ownerDocument;
+    this.window = this.document.defaultView;
+    this.canvas = this.document.createElement("canvas");
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-roledescription", "graph");
+    this.canvas.setAttribute("aria-label", `${visible(this.pane.title)}, ${this.pane.end - this.pane.first} nodes`);
+    mount.append(this.canvas);
+    this.context = this.canvas.getContext("2d");
+    this.backdrop = new Backdrop(() => this.document.createElement("canvas"));
+    this.height = typicalHeight(scene.height, this.pane.first, this.pane.end);
+    this.size = { width: 0, height: 0 };
+    this.view = null;
+    this.marks = { selection: null, ranks: new Map(), hits: null, hover: -1 };
+    this.ink = {
+      scene,
+      theme,
+      coloring,
+      style: styleOf(coloring, theme),
+      labels: new Labels(this.context),
+      hatches: {},
+    };
+    this.setTheme(theme);
+    this.observer = new this.window.ResizeObserver(() => this.resize());
+    this.observer.observe(this.canvas);
+    this.detach = attachGestures(this.canvas, this.#gestures());
+  }
+
+  setTheme(theme) {
+    this.ink.theme = theme;
+    this.ink.hatches = hatchesOf(this.document, this.context, theme);
+    this.setColoring(this.ink.coloring);
+  }
+
+  setColoring(coloring) {
+    this.ink.coloring = coloring;
+    this.ink.style = styleOf(coloring, this.ink.theme);
+    this.backdrop.stale = true;
+    this.redraw();
+  }
+
+  /** @param {Partial<import("./paintmarks.js").Marks>} marks */
+  setMarks(marks) {
+    Object.assign(this.marks, marks);
+    this.redraw();
+  }
+
+  zoomToFit() {
+    this.#move(fitted(this.pane.extent, this.size));
+  }
+
+  /** @param {number} factor around the middle */
+  zoomBy(factor) {
+    this.#set(zoomed(this.view, this.size.width / 2, this.size.height / 2, factor));
+  }
+
+  /** @param {number} dx @param {number} dy pixels */
+  panBy(dx, dy) {
+    this.#set(panned(this.view, dx, dy));
+  }
+
+  /**
+   * Moves to a node, unless it is in view already.
+   * @param {number} node
+   * @param {number} [least] scale
+   * @param {boolean} [animate]
+   */
+  reveal(node, least = 0, animate = true) {
+    if (!this.size.width) return void (this.pending = { node, least });
+    const view = this.motion?.to ?? this.view;
+    const whole = Math.max(LEGIBLE, (this.size.width - EDGE_PX) / this.scene.width[node]);
+    const scale = Math.max(view.scale, Math.min(least, whole));
+    if (scale === view.scale && this.inView(node, view)) return;
+    this.#move(centred(this.scene.x[node], this.scene.y[node], scale, this.size), animate);
+  }
+
+  /**
+   * @param {number} node
+   * @param {import("./viewport.js").View} [view]
+   * @returns {boolean} whether its middle is well within the pane
+   */
+  inView(node, view = this.view) {
+    const [x, y] = toScreen(view, this.scene.x[node], this.scene.y[node]);
+    const edge = (extent) => Math.min(EDGE_PX, extent / 6);
+    const within = (at, extent) => at >= edge(extent) && at <= extent - edge(extent);
+    return within(x, this.size.width) && within(y, this.size.height);
+  }
+
+  /** @param {number} x @param {number} y pixels within the canvas @returns {number} the node there, or -1 */
+  nodeAt(x, y) {
+    return this.view ? nodeUnder(this.scene, this.pane, this.view, x, y) : -1;
+  }
+
+  /** @param {number} node @returns {{x: number, y: number}} client coordinates of its middle */
+  pointOf(node) {
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = toScreen(this.view, this.scene.x[node], this.scene.y[node]);
+    return { x: box.left + x, y: box.top + y };
+  }
+
+  /** @param {number} node @returns {[number, number, number, number]} left, top, width, height in the canvas */
+  boxOf(node) {
+    return markBox(this.ink, this.view, node, 0);
+  }
+
+  /** @returns {boolean} whether its boxes carry text at the present scale */
+  get legible() {
+    return levelOf(this.view?.scale ?? 0, this.height) === NEAR;
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (!width || !height) return;
+    const first = !this.view;
+    const middle = first ? null : toScene(this.view, this.size.width / 2, this.size.height / 2);
+    this.size = { width, height };
+    this.ratio = this.window.devicePixelRatio;
+    this.canvas.width = Math.round(width * this.ratio);
+    this.canvas.height = Math.round(height * this.ratio);
+    this.view = first
+      ? opening(this.pane.extent, this.size)
+      : centred(middle[0], middle[1], this.view.scale, this.size);
+    this.backdrop.stale = true;
+    if (this.pending) this.reveal(this.pending.node, this.pending.least, false);
+    this.pending = null;
+    this.#frame();
+  }
+
+  redraw() {
+    this.frame ??= this.window.requestAnimationFrame(() => this.#frame());
+  }
+
+  destroy() {
+    this.detach();
+    this.observer.disconnect();
+    this.window.cancelAnimationFrame(this.frame);
+    this.window.clearTimeout(this.settle);
+    this.canvas.remove();
+  }
+
+  #gestures() {
+    return {
+      pan: (dx, dy) => this.panBy(dx, dy),
+      zoom: (x, y, factor) => this.#set(zoomed(this.view, x, y, factor)),
+      click: (x, y) => this.emit("select", { node: this.nodeAt(x, y) }),
+      double: (x, y) => this.nodeAt(x, y) < 0 && this.zoomToFit(),
+      hover: (x, y) => this.#hover(this.nodeAt(x, y), x, y),
+      leave: () => this.#hover(-1, 0, 0),
+    };
+  }
+
+  #hover(node, x, y) {
+    if (node === this.marks.hover && node < 0) return;
+    const changed = node !== this.marks.hover;
+    this.marks.hover = node;
+    this.canvas.style.cursor = node < 0 ? "" : "pointer";
+    this.emit("hover", { node, x, y });
+    if (changed) this.redraw();
+  }
+
+  /** Shows a view at once and ends what is moving. */
+  #set(view) {
+    this.motion = null;
+    this.view = view;
+    if (this.marks.hover >= 0) this.#hover(-1, 0, 0);
+    this.redraw();
+  }
+
+  /** Moves to a view, step by step where that is wanted and smooth: not where each step had to be drawn anew. */
+  #move(view, animate = true) {
+    const still = this.window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const costly = this.backdrop.cost > CHEAP_MS && !this.backdrop.fits(view, this.size, this.pane.extent);
+    if (!animate || still || costly) return this.#set(view);
+    this.motion = { from: this.view, to: view, began: this.window.performance.now() };
+    this.redraw();
+  }
+
+  #frame() {
+    this.window.cancelAnimationFrame(this.frame);
+    this.frame = null;
+    if (!this.view) return;
+    if (this.window.devicePixelRatio !== this.ratio) return this.resize();
+    this.#advance();
+    this.#refresh();
+    const { context, ratio, size, view } = this;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = this.ink.theme.graph.paper;
+    context.fillRect(0, 0, size.width, size.height);
+    this.backdrop.copy(context, view);
+    paintMarks(context, this.ink, this.pane, view, size, levelOf(view.scale, this.height), this.marks);
+    this.emit("painted", {});
+  }
+
+  #advance() {
+    if (!this.motion) return;
+    const { from, to, began } = this.motion;
+    const part = (this.window.performance.now() - began) / MOVE_MS;
+    this.view = between(from, to, part, this.size);
+    if (part >= 1) this.motion = null;
+    else this.redraw();
+  }
+
+  /** Draws the backdrop anew where it must be, or, while the scale changes and drawing is slow, a little later. */
+  #refresh() {
+    const { backdrop, view, size } = this;
+    if (backdrop.fits(view, size, this.pane.extent)) return;
+    if (!backdrop.stale && backdrop.scale !== view.scale && backdrop.cost > CHEAP_MS) {
+      this.window.clearTimeout(this.settle);
+      this.settle = this.window.setTimeout(() => this.#settled(), SETTLE_MS);
+      return;
+    }
+    backdrop.render(view, size, this.pane.extent, this.ratio, (context, box) => this.#paint(context, box));
+  }
+
+  #settled() {
+    this.backdrop.stale = true;
+    this.redraw();
+  }
+
+  #paint(context, box) {
+    const { scale } = this.view;
+    const level = levelOf(scale, this.height);
+    const nodes = [];
+    this.pane.nodeTree.query(box.left, box.top, box.right, box.bottom, (i) => nodes.push(this.pane.first + i));
+    paintFrames(context, this.ink, this.pane, scale);
+    paintBlocks(context, this.ink, this.pane, box, scale);
+    paintEdges(context, this.ink, this.pane, box, level, scale);
+    paintNodes(context, this.ink, nodes, level, scale);
+  }
+}

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.render.made_pages import STAGES, Sketch, page_model
+from tests.render.unpacking import unpack
+
+from fxstore.render import Answer, ColorBy, DrawnGraph, PageModel, Pane
+from fxstore.render.columns import Columns, Strings
+from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, TEXTS, encode
+
+
+def small(nids: tuple[int, ...] = (8, 9), **cells: object) -> DrawnGraph:
+    sketch = Sketch(nids[0])
+    for i in range(len(nids)):
+        sketch.add(str(i), "relu", [i - 1] if i else [], **cells)
+    return sketch.drawn()
+
+
+def page(*graphs: DrawnGraph, **parts: object) -> PageModel:
+    panes = tuple(Pane(f"pane {i}", (graph,)) for i, graph in enumerate(graphs))
+    return PageModel(**{"title": "t", "panes": panes, "sync_sets": [], "focus": {}} | parts)  # type: ignore[arg-type]
+
+
+def test_every_node_text_and_number_comes_back() -> None:
+    model = page_model(2, STAGES)
+    out = unpack(encode(model))
+    nodes = pa.concat_tables([graph.nodes for pane in model.panes for graph in pane.graphs])
+    for name in TEXTS:
+        assert out.text(f"node.{name}") == nodes.column(name).to_pylist()
+    assert out.columns["node.nid"].tolist() == nodes.column("nid").to_pylist()
+    lines = [-1 if line is None else line for line in nodes.column("source_line").to_pylist()]
+    assert out.columns["node.source_line"].tolist() == lines
+    assert out.text("node.shape")[0] == "[1, 32, s0, 14]"
+
+
+def test_positions_and_corners_come_back_to_half_a_pixel() -> None:
+    model = page_model(3, STAGES[:3])
+    out = unpack(encode(model))
+    drawings = [graph.drawing for pane in model.panes for graph in pane.graphs]
+    np.testing.assert_allclose(out.columns["node.y"] / 2, np.concatenate([d.y for d in drawings]), atol=0.25)
+    np.testing.assert_allclose(
+        out.columns["corner.x"] / 2, np.concatenate([d.points[:, 0] for d in drawings]), atol=0.25
+    )
+    assert out.columns["edge.corners"].sum() == len(out.columns["corner.x"])
+
+
+def test_edges_name_nodes_by_their_number_on_the_page() -> None:
+    model = page(small((8, 9)), small((20, 21)))
+    out = unpack(encode(model))
+    assert list(zip(out.columns["edge.src"], out.columns["edge.dst"], strict=True)) == [(0, 1), (2, 3)]
+
+
+def test_sync_sets_keep_only_members_on_the_page() -> None:
+    sets = [[(99, True)], [(8, True), (77, False), (21, False)]]
+    out = unpack(encode(page(small((8, 9)), small((20, 21)), sync_sets=sets, focus={8: 1, 21: 1, 9: 0, 20: 5})))
+    assert out.columns["set.size"].tolist() == [2]
+    assert out.columns["set.node"].tolist() == [0, 3]
+    assert out.columns["set.primary"].tolist() == [1, 0]
+    assert out.columns["node.focus"].tolist() == [0, -1, -1, 0]
+
+
+def test_a_node_shown_in_two_panes_is_two_nodes_of_one_set() -> None:
+    out = unpack(encode(page(small(), small(), sync_sets=[[(8, True)]], focus={8: 0}, highlight=[9])))
+    assert out.columns["set.node"].tolist() == [0, 2]
+    assert out.columns["node.focus"].tolist() == [0, -1, 0, -1]
+    assert out.columns["highlight"].tolist() == [1, 3]
+
+
+def test_colours_tell_numbers_broken_values_reasons_and_nothing_apart() -> None:
+    color = ColorBy("run", "cosine", {1: 0.5, 2: math.nan, 3: math.inf}, {4: "too large"})
+    out = unpack(encode(page(small((1, 2, 3, 4, 5)), colors=(color,))))
+    assert out.columns["color0.status"].tolist() == [OK, NAN, PLUS_INF, MISSING, NO_DATA]
+    assert out.columns["color0.value"].tolist() == [0.5]
+    assert out.text("color0.reason") == ["too large"]
+
+
+def test_cells_keep_what_json_has_no_number_for() -> None:
+    row = (math.nan, -math.inf, 2**60, 1.5, True, None, "x", np.float32(0.5), np.int64(3), [1])
+    answer = Answer("q", [str(i) for i in range(len(row))], [row], [[9, 1234]])
+    out = unpack(encode(page(small(), answer=answer)))
+    texts = [{"number": text} for text in ("NaN", "-Infinity", str(2**60))]
+    assert out.header["answer"]["rows"] == [[*texts, 1.5, True, None, "x", 0.5, 3, "[1]"]]
+    assert out.columns["answer.node"].tolist() == [1]
+
+
+def test_a_graph_hangs_on_its_caller_in_the_same_pane() -> None:
+    callee = DrawnGraph("inner", small((30, 31)).nodes, small((30, 31)).edges, small((30, 31)).drawing, parent_nid=9)
+    model = PageModel("t", (Pane("a", (small(),)), Pane("b", (small(), callee))), [], {})
+    parents = [graph["parent"] for graph in unpack(encode(model)).header["graphs"]]
+    assert parents == [-1, -1, 3]
+
+
+@pytest.mark.parametrize("panes", [(), (Pane("empty", ()),), (Pane("none", (Sketch(0).drawn(),)),)])
+def test_pages_without_nodes(panes: tuple[Pane, ...]) -> None:
+    out = unpack(encode(PageModel("t", panes, [], {}, colors=(ColorBy("n", "m", {}),))))
+    assert len(out.columns["node.nid"]) == 0
+    assert len(out.header["panes"]) == len(panes)
+
+
+def test_the_same_bytes_in_another_process_with_another_hash_seed() -> None:
+    code = (
+        "import hashlib; from tests.render.made_pages import page_model; from fxstore.render import Page;"
+        "print(hashlib.sha256(Page(page_model(2)).html().encode()).hexdigest())"
+    )
+    root = Path(__file__).parents[2]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), *filter(None, sys.path)])}
+    runs = [[sys.executable, "-c", code] for _ in range(2)]
+    hashes = {
+        subprocess.run(run, env=env | {"PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=True).stdout
+        for seed, run in enumerate(runs, start=1)
+    }
+    assert len(hashes) == 1
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.booleans())
+def test_integer_columns_come_back(values: list[int], delta: bool) -> None:
+    columns = Columns()
+    try:
+        columns.ints("c", values, delta=delta)
+    except ValueError:
+        assert delta
+        assert max(abs(b - a) for a, b in itertools.pairwise(values)) > 2**31 - 1
+        return
+    assert unpack(columns.pack({})).columns["c"].tolist() == values
+
+
+@given(st.lists(st.integers(0, 2**53 - 1)))
+def test_node_keys_come_back_exactly(values: list[int]) -> None:
+    columns = Columns()
+    columns.floats("c", np.asarray(values, dtype=np.float64), delta=True)
+    stored = unpack(columns.pack({})).header["columns"][0]
+    assert stored["delta"]
+    assert np.cumsum(np.diff(np.asarray(values, dtype=np.float64), prepend=0.0)).tolist() == values
+
+
+@given(st.lists(st.none() | st.text()))
+def test_interned_texts_come_back(texts: list[str | None]) -> None:
+    strings = Strings()
+    numbers = strings.numbers(texts)
+    assert [None if n < 0 else strings.all()[n] for n in numbers] == texts
+    assert len(strings.all()) == len({text for text in texts if text is not None})

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shownOrder } from "../../src/fxstore/render/viewer/answer.js";
+import { counterparts } from "../../src/fxstore/render/viewer/api.js";
+import { nidIn } from "../../src/fxstore/render/viewer/deeplink.js";
+import { detailRows, attrsText } from "../../src/fxstore/render/viewer/facts.js";
+import { metricColoring } from "../../src/fxstore/render/viewer/coloring.js";
+import { statusOf } from "../../src/fxstore/render/viewer/panebox.js";
+import { SearchIndex } from "../../src/fxstore/render/viewer/search.js";
+import { answerNodes, nextRow, ranksOf, selectionOf } from "../../src/fxstore/render/viewer/selection.js";
+import { makeScene } from "./fixture.mjs";
+
+test("a selection holds its whole set, pane by pane, what holds the value first", () => {
+  const { shares, members } = selectionOf(makeScene(), 0);
+  assert.deepEqual(
+    [...members],
+    [
+      [0, true],
+      [2, false],
+      [3, true],
+      [4, true],
+    ],
+  );
+  assert.deepEqual(
+    shares.map((share) => share.lead),
+    [0, 3, 4],
+  );
+  assert.deepEqual(shares[1].members, [
+    { node: 3, primary: true },
+    { node: 2, primary: false },
+  ]);
+});
+
+test("the selected node leads its pane even where another one holds the value", () => {
+  assert.equal(selectionOf(makeScene(), 2).shares[1].lead, 2);
+});
+
+test("a pane without a counterpart tells the reason, where there is one", () => {
+  const scene = makeScene();
+  assert.deepEqual(statusOf(scene, selectionOf(scene, 1), 2), {
+    mark: "○",
+    text: "no counterpart: folded into conv",
+    kind: "none",
+  });
+  assert.equal(statusOf(scene, selectionOf(scene, 5), 0).text, "no counterpart");
+});
+
+test("a node outside every set selects itself alone", () => {
+  const selection = selectionOf(makeScene(), 5);
+  assert.deepEqual([...selection.members.keys()], [5]);
+  assert.deepEqual(
+    selection.shares.map((share) => share.lead),
+    [-1, -1, 5],
+  );
+});
+
+test("the API names counterparts by pane, nid and name, without the selected one", () => {
+  const scene = makeScene();
+  assert.deepEqual(counterparts(scene, selectionOf(scene, 0)), [
+    { pane: 1, nid: 201, name: "relu_q", primary: true },
+    { pane: 1, nid: 200, name: "conv_q", primary: false },
+    { pane: 2, nid: 300, name: "convolution", primary: true },
+  ]);
+});
+
+test("ranks: rows of the answer, and hollow for the counterparts that hold the value", () => {
+  const ranks = ranksOf(makeScene());
+  assert.deepEqual(ranks.get(2), { rank: 1, named: true });
+  assert.deepEqual(ranks.get(0), { rank: 3, named: true });
+  assert.deepEqual(ranks.get(4), { rank: 1, named: false });
+});
+
+test("stepping through rows skips those that name no node, and wraps", () => {
+  const rows = answerNodes(makeScene());
+  assert.deepEqual(rows, [[2], [], [0]]);
+  assert.equal(nextRow(rows, -1, 1), 0);
+  assert.equal(nextRow(rows, 0, 1), 2);
+  assert.equal(nextRow(rows, 2, 1), 0);
+  assert.equal(nextRow(rows, -1, -1), 2);
+  assert.equal(nextRow([[], []], -1, 1), -1);
+  assert.equal(nextRow([], -1, 1), -1);
+});
+
+test("search counts per pane, over name, operator and module, whatever the case", () => {
+  const index = new SearchIndex(makeScene());
+  assert.deepEqual(index.find("CONV"), { nodes: [0, 2, 4], counts: [1, 1, 1] });
+  assert.deepEqual(index.find("layer.0"), { nodes: [0, 1], counts: [2, 0, 0] });
+  assert.deepEqual(index.find("  "), { nodes: [], counts: [0, 0, 0] });
+  assert.deepEqual(index.find("folded").nodes, [], "reasons are not searched");
+});
+
+test("details: one cell per pane in view, tinted where it differs, rows without values left out", () => {
+  const scene = makeScene();
+  const rows = detailRows(scene, selectionOf(scene, 0), [0, 1, 2], [metricColoring(scene, 0)]);
+  const row = (label) => rows.find((entry) => entry.label === label);
+  assert.deepEqual(
+    row("name").cells.map((cell) => cell.text),
+    ["conv", "relu_q", "convolution"],
+  );
+  assert.deepEqual(
+    row("op type").cells.map((cell) => cell.differs),
+    [false, true, true],
+  );
+  assert.deepEqual(
+    row("cosine · run").cells.map((cell) => cell.text),
+    ["0.5", "∞", "not compared: too large"],
+  );
+  assert.equal(row("dtype"), undefined);
+  assert.deepEqual(detailRows(scene, selectionOf(scene, 0), [2], []).find((r) => r.label === "name").cells.length, 1);
+});
+
+test("attributes show as lines, and broken JSON as it is", () => {
+  assert.equal(attrsText('{"a": [1, null], "b": "x"}'), "a: [1,null]\nb: x");
+  assert.equal(attrsText("{oops"), "{oops");
+  assert.equal(attrsText("{}"), null);
+  assert.equal(attrsText("[1]"), "[1]");
+});
+
+test("a link names a node or nothing", () => {
+  assert.equal(nidIn("#node=8388613"), 8388613);
+  for (const hash of ["", "#", "#node=", "#node=abc", "#node=1e9", "#node=12345678901234567"])
+    assert.equal(nidIn(hash), null);
+});
+
+test("an answer shows name and value first and keys last", () => {
+  const order = (columns) => shownOrder(columns).map((i) => columns[i]);
+  assert.deepEqual(order(["nid", "stage", "name", "target", "value"]), ["name", "value", "stage", "target", "nid"]);
+  assert.deepEqual(order(["value", "a", "ref_nid", "b"]), ["value", "a", "b", "ref_nid"]);
+  assert.deepEqual(order([]), []);
+});
