@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxstore.errors import UsageError
 from fxstore.query import session
+from fxstore.query.guard import Checked
 from fxstore.query.result import Result
 from fxstore.store import open_directory
 
@@ -96,8 +97,8 @@ class Store(session.Store):
         model = page_model(self, runs or None, stages, color_by, result, nids, title)
         return Page(model)
 
-    def _ask(self, query: str, params: session.Params | None, shown: str) -> Result:
-        result = super()._ask(query, params, shown)
+    def _result(self, checked: Checked, params: session.Params | None, shown: str) -> Result:
+        result = super()._result(checked, params, shown)
         result.renderer = self._render
         return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,8 +62,13 @@ def show(result: Result, form: str | None, page: Path | None, force: bool) -> No
 
     if page is not None and page.exists() and not force:
         raise UsageError(f"{page} exists", hint="pass -f to overwrite it")
-    stdout = click.get_text_stream("stdout")
-    write(result, stdout, form or ("box" if stdout.isatty() else "csv"))
+    style = form or ("box" if sys.stdout.isatty() else "csv")
+    if page is not None:
+        result.nids()
+    write(result, sys.stdout, style)
+    sys.stdout.flush()
+    if result.coverage is not None and style != "box":
+        click.echo(str(result.coverage), err=True)
     if page is not None:
         save(result.compare(), page, force)
 
