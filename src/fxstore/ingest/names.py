@@ -29,7 +29,7 @@ def op_type(target: str) -> str:
     return parts[1] if len(parts) > 1 else text
 
 
-_PYTHON = frozenset({"torch", "_operator", "operator", "builtins", "math", "executorch", "torchao"})
+_PYTHON = frozenset({"torch", "_operator", "operator", "builtins", "math", "executorch"})
 
 
 def short_target(target: str) -> str:

@@ -1,0 +1,26 @@
+"""The README shows what really happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import readme
+from tests.test_demo import Demo, demo  # noqa: F401
+
+pytest.importorskip("executorch")
+SLOW = "fxstore demo"
+
+
+@pytest.mark.parametrize(("command", "shown"), readme.blocks(), ids=[command[:60] for command, _ in readme.blocks()])
+def test_a_command_shows_what_the_readme_says(demo: Demo, command: str, shown: str) -> None:  # noqa: F811
+    real = demo.err + demo.out if command == SLOW else readme.run(command, demo.folder / "work")
+    if command == SLOW:
+        assert sorted(readme.comparable(real)) == sorted(readme.comparable(shown))
+    else:
+        assert readme.comparable(real) == readme.comparable(shown)
+
+
+def test_the_first_screen_has_the_two_commands() -> None:
+    first = readme.README.read_text("utf-8").splitlines()[:26]
+    commands = [line for line in first if line.startswith("python3 -m venv")]
+    assert [command.rpartition("&& .venv/bin/")[2] for command in commands] == ["fxstore demo", "pytest"]
