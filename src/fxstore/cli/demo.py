@@ -20,7 +20,7 @@ def demo(store_path: str, open_page: bool) -> None:
     Takes the network through float, prepared, quantized, edge and lowered, runs the program with tracing, ingests
     all of it as one run, prints the worst nodes and writes fxstore-demo.html. Needs no network.
     """
-    from fxstore.demo.job import run_demo
+    from fxstore.demo import run_demo
 
     run_demo(store_path, PAGE, say=lambda text: click.echo(text, err=True), out=click.echo)
     if open_page:

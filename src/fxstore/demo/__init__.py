@@ -1,1 +1,0 @@
-"""The demo: a small quantised network, compiled and run for real."""
