@@ -1,0 +1,6 @@
+"""Layered drawings of graphs: sizes, edges and module paths in, positions and polylines out."""
+
+from fxstore.layout.drawing import draw
+from fxstore.layout.model import Drawing
+
+__all__ = ["Drawing", "draw"]

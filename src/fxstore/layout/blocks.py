@@ -1,0 +1,197 @@
+"""Blocks: the boxes of modules, and invisible ones that keep every block small.
+
+Nodes are numbered in drawing order here. A block is a run of that order. An interval of a topological order is
+convex, so blocks that are drawn as one item each never form a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fxstore.layout.modules import Modules
+from fxstore.layout.order import Longs
+
+MAX_ITEMS = 90
+"""A block of more items is cut into invisible blocks."""
+PIECE = 60
+"""How many items an invisible block should have; half as many or half as many more where the cut is narrower there."""
+MAX_FAN, FAN_LEVELS = 8000, 4
+"""A block of nodes at no more than so many levels is cut only where it has more than so many."""
+MIN_NODES = 2
+"""A module whose box would hold fewer nodes with a path of their own is drawn without a box."""
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A block under construction.
+
+    Attributes:
+        module: Module whose box it is, -1 for an invisible block.
+        first: Its first node.
+        own: How many of its nodes have a path of their own.
+        items: Numbers of nodes, and runs.
+    """
+
+    module: int
+    first: int
+    own: int = 0
+    items: list[int | Run] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All blocks of a drawing, each before those that it holds.
+
+    Attributes:
+        parent: (B) block that holds each block, -1 for the root of a component.
+        depth: (B) number of blocks around each block.
+        module: (B) module whose box it is, -1 for one without a box.
+        items: Per block the numbers of its items: a node's own, or ``n`` + a block's.
+        home: (n) block of each node.
+        slot: (n + B) place of each item within its block.
+    """
+
+    parent: Longs
+    depth: Longs
+    module: list[int]
+    items: list[Longs]
+    home: Longs
+    slot: Longs
+
+
+def build_tree(
+    modules: Modules, module: Sequence[int], own: Sequence[bool], starts: Longs, far: Longs, level: Longs
+) -> Tree:
+    """Returns the blocks of a graph.
+
+    Args:
+        modules: All modules.
+        module: Module of each node.
+        own: Whether that is the node's own.
+        starts: First node of each component.
+        far: The last consumer of each node, or the node itself.
+        level: Length of the longest path to each node.
+    """
+    n = len(module)
+    ends = [*starts[1:].tolist(), n]
+    roots = []
+    for lo, hi in zip(starts.tolist(), ends, strict=True):
+        runs = _nest(modules, module, own, lo, hi)
+        _simplify(runs)
+        for run in runs:
+            _cut(run, far, level)
+        roots.append(runs[0])
+    return _number(roots, n)
+
+
+def _nest(modules: Modules, module: Sequence[int], own: Sequence[bool], lo: int, hi: int) -> list[Run]:
+    """Returns the runs of one component, each before those that it holds."""
+    runs = [Run(-1, lo)]
+    stack = [runs[0]]
+    chain: tuple[int, ...] = (0,)
+    for v in range(lo, hi):
+        wanted = modules.chains[module[v]]
+        if wanted is not chain:
+            keep = 0
+            while keep < len(stack) and keep < len(wanted) and chain[keep] == wanted[keep]:
+                keep += 1
+            del stack[keep:]
+            for inner in wanted[keep:]:
+                run = Run(inner, v)
+                stack[-1].items.append(run)
+                stack.append(run)
+                runs.append(run)
+            chain = wanted
+        stack[-1].items.append(v)
+        stack[-1].own += own[v]
+    return runs
+
+
+def _simplify(runs: list[Run]) -> None:
+    """Drops boxes around fewer than two nodes, and those that hold nothing but another box."""
+    for run in reversed(runs):
+        items: list[int | Run] = []
+        for item in run.items:
+            if isinstance(item, int):
+                items.append(item)
+                continue
+            run.own += item.own
+            if item.own < MIN_NODES:
+                items.extend(item.items)
+            elif len(item.items) == 1:
+                items.append(item.items[0])
+            else:
+                items.append(item)
+        run.items = items
+
+
+def _first(item: int | Run) -> int:
+    return item if isinstance(item, int) else item.first
+
+
+def _is_fan(run: Run, level: Longs) -> bool:
+    """Tells whether a block is wide, not long: its rows are folded, and cuts would only make them uneven."""
+    nodes = [item for item in run.items if isinstance(item, int)]
+    return len(nodes) == len(run.items) <= MAX_FAN and len(np.unique(level[nodes])) <= FAN_LEVELS
+
+
+def _cut(run: Run, far: Longs, level: Longs) -> None:
+    """Cuts a block at narrow points, where few values are alive, until it has few enough items."""
+    while len(run.items) > MAX_ITEMS and not _is_fan(run, level):
+        items, count = run.items, len(run.items)
+        alive = _alive(run, far)
+        pieces: list[int | Run] = []
+        at = 0
+        while at < count:
+            end = count if count - at <= PIECE * 3 // 2 else _narrowest(alive, at)
+            piece = Run(-1, _first(items[at]))
+            piece.items = items[at:end]
+            pieces.append(piece)
+            at = end
+        run.items = pieces
+
+
+def _narrowest(alive: list[int], at: int) -> int:
+    """Returns the best place for the next cut after ``at``."""
+    places = range(at + PIECE // 2, at + PIECE * 3 // 2)
+    return min(places, key=lambda k: (alive[k], abs(k - at - PIECE)))
+
+
+def _alive(run: Run, far: Longs) -> list[int]:
+    """Returns for each place between two items how many values that are made before it are used after it."""
+    starts = np.array([_first(item) for item in run.items])
+    last = run.items[-1]
+    while isinstance(last, Run):
+        last = last.items[-1]
+    nodes = np.arange(starts[0], last + 1)
+    made = np.searchsorted(starts, nodes, side="right")
+    used = np.searchsorted(starts, far[nodes], side="right")
+    change = np.bincount(made, minlength=len(starts) + 1) - np.bincount(used, minlength=len(starts) + 1)
+    alive: list[int] = np.cumsum(change).tolist()
+    return alive
+
+
+def _number(roots: list[Run], n: int) -> Tree:
+    parent: list[int] = []
+    depth: list[int] = []
+    module: list[int] = []
+    runs: list[Run] = []
+    stack = [(run, -1, 0) for run in reversed(roots)]
+    number: dict[int, int] = {}
+    while stack:
+        run, outer, level = stack.pop()
+        number[id(run)] = here = len(runs)
+        parent.append(outer)
+        depth.append(level)
+        module.append(run.module)
+        runs.append(run)
+        stack.extend((item, here, level + 1) for item in reversed(run.items) if isinstance(item, Run))
+    items = [np.array([i if isinstance(i, int) else n + number[id(i)] for i in run.items], np.int64) for run in runs]
+    home, slot = np.zeros(n, np.int64), np.zeros(n + len(runs), np.int64)
+    for block, held in enumerate(items):
+        slot[held] = np.arange(len(held))
+        home[held[held < n]] = block
+    return Tree(np.array(parent, np.int64), np.array(depth, np.int64), module, items, home, slot)

@@ -1,0 +1,53 @@
+"""The one call that makes a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fxstore.layout.compose import compose
+from fxstore.layout.model import Drawing
+from fxstore.layout.plan import make_plan
+
+
+def draw(
+    sizes: Sequence[tuple[float, float]],
+    edges: Sequence[tuple[int, int]],
+    paths: Sequence[str | None],
+) -> Drawing:
+    """Draws a graph, nodes given in program (topological) order.
+
+    Args:
+        sizes: Width and height of each node's box.
+        edges: Source and target of each edge, as indices into ``sizes``; repeats and self loops are allowed.
+        paths: Module path of each node (``'layer.0.attn'``), or None where it has none.
+
+    Returns:
+        A drawing with every node placed, no two boxes overlapping, every edge that is not feedback pointing down, and
+        no edge crossing a box that is not its end. The same bytes for the same input in any process.
+        In a tangle of many thousand nodes, such as no model is, the longest edges are left out and have no points.
+
+    Raises:
+        ValueError: Sizes, edges and paths do not fit each other.
+    """
+    n = len(sizes)
+    boxes = np.array(sizes, np.float64).reshape(-1, 2)
+    _check(boxes, edges, paths)
+    return compose(boxes, make_plan(n, edges, paths)) if n else _nothing()
+
+
+def _check(boxes: npt.NDArray[np.float64], edges: Sequence[tuple[int, int]], paths: Sequence[str | None]) -> None:
+    if len(paths) != len(boxes):
+        raise ValueError(f"{len(boxes)} sizes but {len(paths)} paths: give one of each per node")
+    if not np.all(np.isfinite(boxes) & (boxes >= 0)):
+        raise ValueError("box sizes must be finite and not negative")
+    if len(edges) and (np.min(edges) < 0 or np.max(edges) >= len(boxes)):
+        raise ValueError(f"edges must join nodes 0 to {len(boxes) - 1}")
+
+
+def _nothing() -> Drawing:
+    none = np.zeros(0, np.float32)
+    marks = np.zeros(0, np.bool_)
+    return Drawing(none, none, none.reshape(0, 2), np.zeros(1, np.int32), marks, (), none.reshape(0, 4), 0.0, 0.0)

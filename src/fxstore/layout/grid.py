@@ -1,0 +1,143 @@
+"""Rows of cells with links between neighbouring rows only: long wires get a cell in every row they pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from fxstore.layout.order import Lists
+from fxstore.layout.problem import Problem, Wire
+from fxstore.layout.spacing import LANE
+
+PLAIN, PASSING, SPINE = 0, 1, 2
+"""How much a link wants to be straight: a wire's end, the middle of a long wire, the longest path."""
+
+
+@dataclass
+class Grid:
+    """Cells in rows. The first cells are those of the block, the others lanes.
+
+    Attributes:
+        rows: Cells of each row, from left to right.
+        row, width: Of each cell.
+        upper, lower: Cells that each link joins.
+        leave, enter: Where on them it ends, in pixels from their left borders.
+        pull: How much each link wants to be straight.
+        above, below: Links of each cell to the row above and to the row below.
+        chains: Cells of each wire, from its source to its target.
+        lanes: How many of the cells are lanes: the last ones.
+        ins: How many are input ports: the first ones.
+    """
+
+    rows: Lists
+    row: list[int]
+    width: list[int]
+    upper: list[int] = field(default_factory=list)
+    lower: list[int] = field(default_factory=list)
+    leave: list[int] = field(default_factory=list)
+    enter: list[int] = field(default_factory=list)
+    pull: list[int] = field(default_factory=list)
+    above: Lists = field(default_factory=list)
+    below: Lists = field(default_factory=list)
+    chains: Lists = field(default_factory=list)
+    lanes: int = 0
+    ins: int = 0
+
+    def lane(self, row: int) -> int:
+        """Adds a cell for a wire that passes a row."""
+        self.row.append(row)
+        self.width.append(LANE)
+        self.above.append([])
+        self.below.append([])
+        self.lanes += 1
+        return len(self.row) - 1
+
+    def link(self, upper: int, lower: int, leave: int, enter: int, pull: int) -> None:
+        """Joins two cells of neighbouring rows."""
+        number = len(self.upper)
+        self.upper.append(upper)
+        self.lower.append(lower)
+        self.leave.append(leave)
+        self.enter.append(enter)
+        self.pull.append(pull)
+        self.above[lower].append(number)
+        self.below[upper].append(number)
+
+
+def build_grid(problem: Problem, row: list[int]) -> Grid:
+    """Returns the block's cells and lanes, rows not yet ordered."""
+    grid = Grid([], list(row), list(problem.width), above=[[] for _ in row], below=[[] for _ in row])
+    grid.chains = [[] for _ in problem.wires]
+    grid.ins = problem.ins
+    by_lane: dict[int, list[int]] = {}
+    for number, wire in enumerate(problem.wires):
+        by_lane.setdefault(wire.lane, []).append(number)
+    for numbers in by_lane.values():
+        sources = {problem.wires[i].source for i in numbers}
+        (_branch if len(sources) == 1 else _gather)(grid, problem.wires, numbers)
+    for number in _spine(problem):
+        _straighten(grid, grid.chains[number], problem.wires[number])
+    grid.rows = [[] for _ in range(max(row, default=-1) + 1)]
+    for cell, r in enumerate(grid.row):
+        grid.rows[r].append(cell)
+    return grid
+
+
+def _branch(grid: Grid, wires: list[Wire], numbers: list[int]) -> None:
+    """One source: its lane runs down to the lowest target, and the wires leave it on the way."""
+    source, leave = wires[numbers[0]].source, wires[numbers[0]].leave
+    top = grid.row[source]
+    trunk = [source]
+    for i in sorted(numbers, key=lambda i: (grid.row[wires[i].target], wires[i].target)):
+        wire = wires[i]
+        span = grid.row[wire.target] - top
+        while len(trunk) < span:
+            lane = grid.lane(top + len(trunk))
+            grid.link(trunk[-1], lane, leave, LANE // 2, PASSING if len(trunk) > 1 else PLAIN)
+            leave = LANE // 2
+            trunk.append(lane)
+        grid.link(trunk[span - 1], wire.target, LANE // 2 if span > 1 else wire.leave, wire.enter, PLAIN)
+        grid.chains[i] = [*trunk[:span], wire.target]
+
+
+def _gather(grid: Grid, wires: list[Wire], numbers: list[int]) -> None:
+    """Many sources, one target: the wires meet in one lane that runs down to it."""
+    target, enter = wires[numbers[0]].target, wires[numbers[0]].enter
+    top = min(grid.row[wires[i].source] for i in numbers) + 1
+    trunk = [grid.lane(r) for r in range(top, grid.row[target])]
+    for upper, lower in pairwise(trunk):
+        grid.link(upper, lower, LANE // 2, LANE // 2, PASSING)
+    if trunk:
+        grid.link(trunk[-1], target, LANE // 2, enter, PLAIN)
+    for i in numbers:
+        wire = wires[i]
+        rest = trunk[grid.row[wire.source] + 1 - top :]
+        grid.link(wire.source, rest[0] if rest else target, wire.leave, LANE // 2 if rest else enter, PLAIN)
+        grid.chains[i] = [wire.source, *rest, target]
+
+
+def _straighten(grid: Grid, chain: list[int], wire: Wire) -> None:
+    """Gives every link of a wire the spine's pull."""
+    direct = len(chain) == 2
+    for upper, lower in pairwise(chain):
+        for link in grid.above[lower]:
+            if grid.upper[link] == upper and (not direct or (grid.leave[link], grid.enter[link]) == wire[3:5]):
+                grid.pull[link] = SPINE
+
+
+def _spine(problem: Problem) -> list[int]:
+    """Returns the wires of the block's longest path, which takes in the whole graph's where that passes."""
+    cells = len(problem.width)
+    length, via = [0] * cells, [-1] * cells
+    for number in sorted(range(len(problem.wires)), key=lambda i: problem.wires[i][:2]):
+        wire = problem.wires[number]
+        found = length[wire.source] + (1 + cells if wire.spine else 1)
+        if found > length[wire.target]:
+            length[wire.target], via[wire.target] = found, number
+    numbers = []
+    at = max(range(cells), key=lambda v: (length[v], -v), default=-1)
+    while at >= 0 and via[at] >= 0:
+        numbers.append(via[at])
+        at = problem.wires[via[at]].source
+    alone = len(numbers) == 1 and not problem.wires[numbers[0]].spine
+    return [] if alone else numbers

@@ -1,0 +1,128 @@
+"""A graph in drawing order, cut into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fxstore.layout.blocks import PIECE, Tree, build_tree
+from fxstore.layout.modules import Modules
+from fxstore.layout.order import Longs, Marks, adjacency, against_flow, components, topological
+from fxstore.layout.sources import beside_consumers
+from fxstore.layout.wires import lanes
+
+MAX_LANES, LANES_PER_NODE = 250_000, 10
+"""An edge that passes a block takes a lane there; no more than so many, and so many more per node, are drawn."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A graph in drawing order.
+
+    Attributes:
+        order: (n) node at each place.
+        tails, heads: (D) places of the ends of each distinct edge, ``tails < heads``.
+        line: (E) distinct edge of each given one, -1 for one that is not drawn.
+        feedback: (E) whether a given edge is drawn against its direction.
+        tree: The blocks.
+        modules: What they are called.
+        spine: (D) edges of the longest path of each component.
+    """
+
+    order: Longs
+    tails: Longs
+    heads: Longs
+    line: Longs
+    feedback: Marks
+    tree: Tree
+    modules: Modules
+    spine: Marks
+
+
+def make_plan(n: int, edges: Sequence[tuple[int, int]], paths: Sequence[str | None]) -> Plan:
+    """Puts a graph in drawing order and cuts it into blocks."""
+    tails, heads, line, feedback = _acyclic(n, edges)
+    modules = Modules(paths)
+    order, module, part = _drawing_order(n, tails, heads, modules)
+    places = np.empty(n, np.int64)
+    places[order] = np.arange(n)
+    tails, heads = places[tails], places[heads]
+    drawn = _drawable(n, tails, heads)
+    line[line >= 0] = np.where(drawn, np.cumsum(drawn) - 1, -1)[line[line >= 0]]
+    tails, heads = tails[drawn], heads[drawn]
+
+    starts = np.flatnonzero(np.diff(part, prepend=-1)).astype(np.int64)
+    far = np.arange(n, dtype=np.int64)
+    np.maximum.at(far, tails, heads)
+    level, spine = _longest_paths(part, tails, heads)
+    own = [modules.own[v] >= 0 for v in order]
+    tree = build_tree(modules, [module[v] for v in order], own, starts, far, level)
+    return Plan(np.array(order, np.int64), tails, heads, line, feedback, tree, modules, spine)
+
+
+def _acyclic(n: int, edges: Sequence[tuple[int, int]]) -> tuple[Longs, Longs, Longs, Marks]:
+    """Returns tails and heads of the distinct edges, which of them each given one is, and which are turned round."""
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    feedback = against_flow(n, ends[:, 0], ends[:, 1])
+    ends[feedback] = ends[feedback, ::-1]
+    joins = ends[:, 0] != ends[:, 1]
+    distinct, number = np.unique(ends[joins, 0] * n + ends[joins, 1], return_inverse=True)
+    line = np.full(len(ends), -1, np.int64)
+    line[joins] = number
+    return distinct // n, distinct % n, line, feedback
+
+
+def _drawing_order(n: int, tails: Longs, heads: Longs, modules: Modules) -> tuple[list[int], list[int], list[int]]:
+    """Returns the nodes in drawing order, the module of each node, and the component at each place of the order."""
+    succ, pred = adjacency(n, tails, heads), adjacency(n, heads, tails)
+    order = topological(n, tails, heads, succ)
+    module = modules.settle(order, succ, pred)
+    order = beside_consumers(order, succ, pred, modules, module)
+    part = components(n, tails, heads)
+    rank: dict[int, int] = {}
+    for v in order:
+        rank.setdefault(part[v], len(rank))
+    order.sort(key=lambda v: rank[part[v]])
+    modules.smooth(order, module)
+    return order, module, [part[v] for v in order]
+
+
+def _drawable(n: int, tails: Longs, heads: Longs) -> Marks:
+    """Marks the edges to draw: all, unless their lanes would pass so many blocks that the drawing is of no use.
+
+    No graph of a model comes near that. A tangle of many thousand nodes does; there the longest edges are left out.
+    """
+    key = lanes(n, tails, heads)
+    span = heads - tails
+    drawn = np.ones(len(tails), np.bool_)
+    reach = n
+    while len(span):
+        first, last = np.full(2 * n + 2, n), np.zeros(2 * n + 2, np.int64)
+        np.minimum.at(first, key[drawn], tails[drawn])
+        np.maximum.at(last, key[drawn], heads[drawn])
+        if np.maximum(last - first, 0).sum() <= PIECE * (MAX_LANES + LANES_PER_NODE * n):
+            break
+        reach = reach * 3 // 4
+        drawn = span <= reach
+    return drawn
+
+
+def _longest_paths(part: Sequence[int], tails: Longs, heads: Longs) -> tuple[Longs, Marks]:
+    """Returns the length of the longest path to each node, and marks the edges of each component's longest path."""
+    length, via = [0] * len(part), [-1] * len(part)
+    a, b = tails.tolist(), heads.tolist()
+    for edge in np.lexsort((heads, tails)).tolist():
+        if length[a[edge]] + 1 > length[b[edge]]:
+            length[b[edge]], via[b[edge]] = length[a[edge]] + 1, edge
+    marked = np.zeros(len(tails), np.bool_)
+    ends: dict[int, int] = {}
+    for v, component in enumerate(part):
+        if length[v] > length[ends.setdefault(component, v)]:
+            ends[component] = v
+    for v in ends.values():
+        while via[v] >= 0:
+            marked[via[v]] = True
+            v = a[via[v]]
+    return np.array(length, np.int64), marked

@@ -1,0 +1,105 @@
+"""The row of every cell of a block."""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+
+from fxstore.layout.order import Lists
+from fxstore.layout.problem import Problem
+from fxstore.layout.spacing import GAP_X, GAP_Y
+
+ROUNDS = 4
+"""How often edges are shortened; more has no effect on real graphs."""
+WHOLE_ROW = 3000
+"""A row up to this wide is never folded."""
+ROW_WIDTH = 1500
+"""Folded rows are at least about this wide."""
+ROW_SHARE = 1.5
+"""Folded rows are about so many times as wide as a square that would hold the block's items."""
+
+
+def assign_rows(problem: Problem) -> list[int]:
+    """Returns the row of each cell: every wire goes down, input ports are first, output ports last."""
+    succ, pred = _neighbours(problem)
+    row = _longest_path(problem, pred)
+    _tighten(problem, row, succ, pred)
+    return _fold(problem, row)
+
+
+def _neighbours(problem: Problem) -> tuple[Lists, Lists]:
+    cells = range(len(problem.width))
+    succ: Lists = [[] for _ in cells]
+    pred: Lists = [[] for _ in cells]
+    for source, target in sorted({(w.source, w.target) for w in problem.wires}):
+        succ[source].append(target)
+        pred[target].append(source)
+    return succ, pred
+
+
+def _longest_path(problem: Problem, pred: Lists) -> list[int]:
+    base = 1 if problem.ins else 0
+    row = [0] * len(pred)
+    for v in range(problem.ins, len(pred)):
+        row[v] = max([row[u] + 1 for u in pred[v]], default=base)
+    return row
+
+
+def _tighten(problem: Problem, row: list[int], succ: Lists, pred: Lists) -> None:
+    """Moves cells down where that makes wires shorter: trees of sources, and what has more users than inputs."""
+    last = len(row) - problem.outs
+    bottom = max(row[:last], default=0) + 1
+    row[last:] = [bottom] * problem.outs
+    free = [False] * len(row)
+    for v in range(problem.ins, last):
+        free[v] = len(succ[v]) == 1 and all(free[u] for u in pred[v])
+    for _ in range(ROUNDS):
+        moved = False
+        for v in range(last - 1, problem.ins - 1, -1):
+            if not succ[v] or not (free[v] or len(succ[v]) > sum(not free[u] for u in pred[v])):
+                continue
+            lowest = min([row[w] for w in succ[v]]) - 1
+            if lowest > row[v]:
+                row[v] = lowest
+                moved = True
+        if not moved:
+            return
+
+
+def _fold(problem: Problem, row: list[int]) -> list[int]:
+    """Breaks rows that are too wide for the block into several, and numbers the rows that are left from 0."""
+    members: dict[int, list[int]] = {}
+    for v, r in enumerate(row):
+        members.setdefault(r, []).append(v)
+    limit = _row_width(problem)
+    folded = [0] * len(row)
+    number = 0
+    for r in sorted(members):
+        for part in _parts(problem, members[r], limit):
+            for v in part:
+                folded[v] = number
+            number += 1
+    return folded
+
+
+def _parts(problem: Problem, members: list[int], limit: int) -> Lists:
+    """Cuts a row of items into parts of about equal width; a row of ports is never cut."""
+    total = sum(problem.width[v] + GAP_X for v in members)
+    if total <= max(limit, WHOLE_ROW) or not problem.is_item(members[0]):
+        return [members]
+    share = total / ceil(total / limit)
+    parts: Lists = [[]]
+    used = 0
+    for v in members:
+        width = problem.width[v] + GAP_X
+        if parts[-1] and used + width / 2 > share * len(parts):
+            parts.append([])
+        parts[-1].append(v)
+        used += width
+    return parts
+
+
+def _row_width(problem: Problem) -> int:
+    items = range(problem.ins, len(problem.width) - problem.outs)
+    area = sum((problem.width[v] + GAP_X) * (problem.height[v] + GAP_Y) for v in items)
+    widest = max((problem.width[v] for v in items), default=0)
+    return int(max(ROW_WIDTH, ROW_SHARE * sqrt(area), 1.2 * widest))

@@ -1,0 +1,69 @@
+"""The shapes of all blocks, from the innermost outwards; blocks of equal structure share one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fxstore.layout.order import Longs
+from fxstore.layout.plan import Plan
+from fxstore.layout.problem import Problem, Shape, Wire
+from fxstore.layout.route import solve
+from fxstore.layout.spacing import LANE
+from fxstore.layout.wires import Wires
+
+
+class Shapes:
+    """The shapes of all blocks.
+
+    Attributes:
+        shapes: Every distinct shape.
+        of: (B) number of each block's shape.
+    """
+
+    def __init__(self, plan: Plan, wires: Wires, width: Longs, height: Longs) -> None:
+        """Lays out every block; ``width`` and ``height`` are the room that each node takes, in drawing order."""
+        self.shapes: list[Shape] = []
+        self._tree, self._wires = plan.tree, wires
+        self._width, self._height = width, height
+        sizes, kind = np.unique(np.stack([width, height]), axis=1, return_inverse=True)
+        self._kinds = sizes.shape[1]
+        self._kind = np.concatenate([kind.reshape(-1), np.zeros(len(plan.tree.items), np.int64)])
+        self._known: dict[tuple[object, ...], int] = {}
+        self.of = np.zeros(len(plan.tree.items), np.int64)
+        for block in range(len(plan.tree.items) - 1, -1, -1):
+            self._add(block)
+
+    def _add(self, block: int) -> None:
+        wires, kind = self._wires, self._kind[self._tree.items[block]]
+        own = slice(wires.first[block], wires.first[block + 1])
+        columns = (wires.source, wires.target, wires.lane, wires.source_port, wires.target_port, wires.spine)
+        boxed = self._tree.module[block] >= 0
+        ports = int(wires.ins[block]), int(wires.outs[block])
+        key = (*ports, boxed, kind.tobytes(), *[c[own].tobytes() for c in columns])
+        shape = self._known.get(key)
+        if shape is None:
+            shape = self._known[key] = len(self.shapes)
+            self.shapes.append(solve(self._problem(block, own, *ports, boxed)))
+        self.of[block] = shape
+        self._kind[len(self._width) + block] = self._kinds + shape
+
+    def _problem(self, block: int, own: slice, ins: int, outs: int, boxed: bool) -> Problem:
+        n = len(self._width)
+        items = self._tree.items[block].tolist()
+        inner = [self.shapes[self.of[i - n]] if i >= n else None for i in items]
+        width = [s.width if s else int(self._width[i]) for i, s in zip(items, inner, strict=True)]
+        height = [s.height if s else int(self._height[i]) for i, s in zip(items, inner, strict=True)]
+        wires = []
+        columns = (self._wires.source, self._wires.target, self._wires.lane)
+        ports = (self._wires.source_port, self._wires.target_port, self._wires.spine)
+        for s, t, lane, out, into, spine in zip(*(c[own].tolist() for c in columns + ports), strict=True):
+            leave = enter = LANE // 2
+            if ins <= s:
+                holder = inner[s - ins]
+                leave = holder.leave[out] if holder else width[s - ins] // 2
+            if t < ins + len(items):
+                holder = inner[t - ins]
+                enter = holder.enter[into] if holder else width[t - ins] // 2
+            wires.append(Wire(s, t, lane, leave, enter, spine))
+        ports_in, ports_out = [LANE] * ins, [LANE] * outs
+        return Problem(ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed)

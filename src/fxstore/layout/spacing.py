@@ -1,0 +1,20 @@
+"""Distances of a drawing, in CSS pixels. All are even, so that every centre is a whole pixel."""
+
+from __future__ import annotations
+
+GAP_X = 18
+"""Between two boxes of a row."""
+GAP_Y = 30
+"""Between two rows of boxes."""
+GAP_PORTS = 18
+"""Between a row of ports and the row of boxes next to it."""
+LANE = 8
+"""Width kept free for an edge that passes a row."""
+PAD = 10
+"""Between a module's border and what it holds."""
+HEAD = 22
+"""Height of a module's title."""
+STEP = 12
+"""Box widths are rounded up to a multiple of this, so that blocks with nearly the same labels share one layout."""
+GAP_PARTS = 36
+"""Between two components."""

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fxstore.layout import plan
+from fxstore.layout.crossing import Ordering, candidate_rows
+from fxstore.layout.grid import Grid, build_grid
+from fxstore.layout.modules import Modules
+from fxstore.layout.order import adjacency, against_flow, topological
+from fxstore.layout.pack import pack
+from fxstore.layout.place import place_cells
+from fxstore.layout.problem import Problem, Wire
+from fxstore.layout.relax import relax_cells
+from fxstore.layout.rows import assign_rows
+from fxstore.layout.sources import beside_consumers
+from fxstore.layout.spacing import GAP_PARTS, LANE
+from fxstore.layout.sugiyama import suggested_rows
+from tests.layout.graphs import random_dag
+
+EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    ins, items, outs = draw(st.integers(0, 3)), draw(st.integers(1, 12)), draw(st.integers(0, 3))
+    cells = ins + items + outs
+    ends = st.tuples(st.integers(0, ins + items - 1), st.integers(ins, cells - 1)).filter(lambda e: e[0] < e[1])
+    sides = st.integers(1, 40).map(lambda k: 12 * k)
+    widths = draw(st.lists(sides, min_size=items, max_size=items))
+    width = [LANE] * ins + widths + [LANE] * outs
+    pairs = sorted(draw(st.sets(ends, max_size=20)))
+    wires = [Wire(a, b, a, width[a] // 2, width[b] // 2, False) for a, b in pairs]
+    return Problem(ins, outs, width, [0] * ins + [38] * items + [0] * outs, wires, draw(st.booleans()))
+
+
+def ordered_grid(problem: Problem) -> Grid:
+    grid = build_grid(problem, assign_rows(problem))
+    grid.rows = candidate_rows(grid)[0][1]
+    return grid
+
+
+@given(EDGES)
+def test_without_the_edges_against_the_flow_there_is_no_cycle(edges: list[tuple[int, int]]) -> None:
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    kept = ends[~against_flow(12, ends[:, 0], ends[:, 1])]
+    order = topological(12, kept[:, 0], kept[:, 1], adjacency(12, kept[:, 0], kept[:, 1]))
+    assert sorted(order) == list(range(12))
+    place = {v: i for i, v in enumerate(order)}
+    assert all(place[a] < place[b] for a, b in kept.tolist())
+
+
+@given(EDGES)
+def test_only_edges_on_cycles_go_against_the_flow(edges: list[tuple[int, int]]) -> None:
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    succ = adjacency(12, ends[:, 0], ends[:, 1])
+    for a, b in ends[against_flow(12, ends[:, 0], ends[:, 1])].tolist():
+        reached, stack = {b}, [b]
+        while stack:
+            for w in succ[stack.pop()]:
+                if w not in reached:
+                    reached.add(w)
+                    stack.append(w)
+        assert a in reached
+
+
+@given(problems())
+@settings(deadline=None)
+def test_wires_go_down_and_ports_are_outermost(problem: Problem) -> None:
+    row = assign_rows(problem)
+    assert all(row[w.source] < row[w.target] for w in problem.wires)
+    last = len(row) - problem.outs
+    assert all(r == 0 for r in row[: problem.ins])
+    assert all(r == max(row) for r in row[last:])
+    assert not {0 if problem.ins else -1, max(row) if problem.outs else -1} & set(row[problem.ins : last])
+
+
+@given(problems())
+@settings(deadline=None)
+def test_a_chain_of_lanes_joins_the_ends_of_each_wire(problem: Problem) -> None:
+    grid = ordered_grid(problem)
+    for wire, cells in zip(problem.wires, grid.chains, strict=True):
+        assert (cells[0], cells[-1]) == (wire.source, wire.target)
+        rows = [grid.row[v] for v in cells]
+        assert rows == list(range(rows[0], rows[0] + len(rows)))
+        assert all(v >= len(problem.width) for v in cells[1:-1])
+
+
+@given(problems())
+@settings(deadline=None)
+def test_crossings_are_counted_right(problem: Problem) -> None:
+    grid = ordered_grid(problem)
+    state = Ordering(grid)
+    state.take(grid.rows)
+    count = 0
+    for i, j in combinations(range(len(grid.upper)), 2):
+        if grid.row[grid.upper[i]] == grid.row[grid.upper[j]]:
+            top = np.sign(state.position[grid.upper[i]] - state.position[grid.upper[j]])
+            count += top * np.sign(state.position[grid.lower[i]] - state.position[grid.lower[j]]) < 0
+    assert state.crossings() == count
+
+
+@given(problems())
+@settings(deadline=None)
+def test_every_order_found_has_the_crossings_it_says(problem: Problem) -> None:
+    grid = build_grid(problem, assign_rows(problem))
+    for count, rows in candidate_rows(grid):
+        state = Ordering(grid)
+        state.take(rows)
+        assert state.crossings() == count
+        assert [sorted(row) for row in rows] == [sorted(row) for row in grid.rows]
+
+
+@given(problems())
+@settings(deadline=None)
+def test_neighbours_keep_their_distance(problem: Problem) -> None:
+    grid = ordered_grid(problem)
+    gaps = [[grid.width[v] + 5 for v in row[:-1]] for row in grid.rows]
+    for x, extra in ((place_cells(grid, [(0, grid.rows)]), 0), (relax_cells(grid, gaps), 5)):
+        for row in grid.rows:
+            assert all(x[a] + grid.width[a] + extra <= x[b] for a, b in pairwise(row))
+
+
+def grid_of(edges: list[tuple[int, int]], row: list[int]) -> Grid:
+    wires = [Wire(a, b, a, 6, 6, False) for a, b in edges]
+    return build_grid(Problem(0, 0, [12] * len(row), [12] * len(row), wires, False), row)
+
+
+def test_fast_sugiyama_is_asked_only_where_it_is_safe() -> None:
+    crossed = grid_of([(0, 3), (1, 2), (0, 2)], [0, 0, 1, 1])
+    rows = suggested_rows(crossed, crossed.rows)
+    assert rows is not None
+    assert [sorted(row) for row in rows] == [[0, 1], [2, 3]]
+    apart = grid_of([(0, 2), (1, 3)], [0, 0, 1, 1])
+    assert suggested_rows(apart, apart.rows) is None
+    long = grid_of([(i, i + 1) for i in range(100)], list(range(101)))
+    assert suggested_rows(long, long.rows) is None
+    single = grid_of([], [0])
+    assert suggested_rows(single, single.rows) is None
+
+
+@given(st.lists(st.tuples(st.integers(1, 500), st.integers(1, 500)), max_size=40))
+def test_packed_components_keep_apart(extents: list[tuple[int, int]]) -> None:
+    boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(pack(extents), extents, strict=True)]
+    for a, b in combinations(boxes, 2):
+        gaps = (b[0] - a[2], a[0] - b[2], b[1] - a[3], a[1] - b[3])
+        assert max(gaps) >= GAP_PARTS
+
+
+def test_of_too_many_lanes_the_longest_edges_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_dag(300, reach=None)
+    assert (np.diff(graph.draw().offsets) > 0).all()
+    monkeypatch.setattr(plan, "MAX_LANES", 100)
+    monkeypatch.setattr(plan, "LANES_PER_NODE", 0)
+    drawing = graph.draw()
+    drawn = np.diff(drawing.offsets) > 0
+    assert 0 < drawn.sum() < len(drawn)
+    span = np.diff(graph.edges)[:, 0]
+    assert span[~drawn].mean() > 2 * span[drawn].mean()
+
+
+def test_a_source_that_two_modules_use_comes_before_both() -> None:
+    # 0 and 1 are weights: 0 is used in m.a and m.b, 1 in m.b only.
+    modules = Modules([None, None, "m.a", "m.a", "m.b", "m.b"])
+    succ, pred = [[3, 5], [5], [3], [4], [5], []], [[], [], [], [0, 2], [3], [0, 1, 4]]
+    module = modules.settle(range(6), succ, pred)
+    assert beside_consumers([0, 1, 2, 3, 4, 5], succ, pred, modules, module) == [0, 2, 3, 4, 1, 5]
+
+
+def test_a_parameter_joins_the_module_that_uses_it_and_the_output_the_root() -> None:
+    modules = Modules([None, None, "m.a", "m.b", None])
+    succ, pred = [[2], [2, 3], [3], [4], []], [[], [], [0, 1], [1, 2], [3]]
+    module = modules.settle(range(5), succ, pred)
+    assert [modules.paths[m] for m in module] == ["m.a", "m", "m.a", "m.b", ""]
+
+
+def test_a_node_without_a_path_does_not_cut_a_module_in_two() -> None:
+    modules = Modules(["m.a", None, "m.a", "m.b"])
+    module = [modules.own[0], 0, modules.own[2], modules.own[3]]
+    modules.smooth(range(4), module)
+    assert [modules.paths[m] for m in module] == ["m.a", "m.a", "m.a", "m.b"]
