@@ -166,7 +166,7 @@ def test_clicking_a_float_convolution_highlights_its_counterparts(demo: Demo) ->
             "() => { const { scene } = fxstore.compare;"
             "return fxstore.nids(0).find((nid) => scene.text('name', scene.nodeOf(nid)) === 'conv2d'); }"
         )
-        page.evaluate("(nid) => fxstore.compare.viewers[0].panToNode(fxstore.compare.scene.nodeOf(nid))", nid)
+        page.evaluate("(nid) => fxstore.compare.viewers[0].reveal(fxstore.compare.scene.nodeOf(nid), 1, false)", nid)
         point = page.evaluate("(nid) => fxstore.pointOf(nid)", nid)
         page.mouse.click(point["x"], point["y"])
         assert page.evaluate("fxstore.selected()") == nid

@@ -1,0 +1,1 @@
+"""Questions to a store, and their answers."""

@@ -1,0 +1,186 @@
+"""Builds what a compare page shows from a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+
+import pyarrow as pa
+
+from fxstore.errors import QueryError, nearest
+from fxstore.query import text
+from fxstore.query.drawings import Drawings, box_sizes
+from fxstore.query.result import Result
+from fxstore.query.session import Store
+from fxstore.query.stored import NodeValues, StoredGraph, graphs_of, node_values, sync_members
+from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, Pane
+from fxstore.store import CommittedRun
+from fxstore.tables import ORDINAL_BITS
+
+_NODE_COLUMNS: Final = (
+    "nid", "name", "op", "target", "op_type", "role", "dtype", "shape", "module_path", "backend", "source_file",
+    "source_line", "source_code", "attrs", "width", "height", "unmatched",
+)  # fmt: skip
+_MOST_COLORS: Final = 16
+# A store that may not be written keeps its drawings for as long as the process uses it.
+_drawings = lru_cache(maxsize=4)(Drawings)
+
+
+def page_model(
+    store: Store,
+    runs: Sequence[str] | str | None = None,
+    stages: Sequence[str] | None = None,
+    color_by: str | None = None,
+    result: Result | None = None,
+    highlight: Iterable[int] | None = None,
+    title: str | None = None,
+) -> PageModel:
+    """Returns the page of some runs' stages side by side.
+
+    Args:
+        store: Where the runs are.
+        runs: Ids or names; by default the runs that ``result`` or ``highlight`` names nodes of, else the latest.
+        stages: Names of the stages to show, in that order; by default all of each run.
+        color_by: An overlay or a metric that colours the nodes at first; by default the newest accuracy overlay's
+            cosine.
+        result: The answer that the page lists and highlights.
+        highlight: nids to highlight instead of the result's.
+        title: The page's title; by default the names of the runs.
+
+    Raises:
+        QueryError: A run, stage or overlay does not exist, or ``result`` names no node.
+    """
+    named = list(highlight) if highlight is not None else []
+    answer = _answer(result) if result is not None else None
+    if result is not None and highlight is None:
+        named = result.nids()
+    shown = _runs(store, runs, named)
+    _check_stages(shown, stages)
+    panes = [pane for run in shown for pane in _panes(store, run, stages, len(shown) > 1)]
+    visible = {nid for pane in panes for graph in pane.graphs for nid in graph.nodes["nid"].to_pylist()}
+    sets, focus = _sync(store, shown, visible)
+    return PageModel(
+        title=title or ", ".join(dict.fromkeys(run.name for run in shown)),
+        panes=tuple(panes),
+        sync_sets=sets,
+        focus=focus,
+        colors=_colors(store, shown, color_by),
+        answer=answer,
+        highlight=[nid for nid in named if nid in visible],
+        facts=_facts(shown),
+    )
+
+
+def _runs(store: Store, runs: Sequence[str] | str | None, nids: Iterable[int]) -> list[CommittedRun]:
+    if isinstance(runs, str):
+        runs = [runs]
+    names = runs or dict.fromkeys(f"{nid >> ORDINAL_BITS:08x}" for nid in nids) or [None]
+    found = {run.run_id: run for run in map(store.run, names) if run is not None}
+    if not found:
+        raise QueryError("the store holds no run yet", hint="ingest one first: fxstore ingest SOURCE")
+    return list(found.values())
+
+
+def _check_stages(runs: Sequence[CommittedRun], stages: Sequence[str] | None) -> None:
+    known = list(dict.fromkeys(str(stage["stage"]) for run in runs for stage in run.stages))
+    for stage in stages or ():
+        if stage not in known:
+            hint = nearest(stage, known) or f"there are {', '.join(known)}"
+            raise QueryError(f"there is no stage {stage!r}", hint=hint)
+
+
+def _panes(store: Store, run: CommittedRun, stages: Sequence[str] | None, several: bool) -> list[Pane]:
+    recorded = {str(stage["stage"]): stage for stage in run.stages}
+    drawings = _drawings(store.directory)
+    shown = [name for name in (stages if stages is not None else recorded) if name in recorded]
+    graphs = graphs_of(store, run.run_id, shown)
+    subtitle = f"{run.name} · {run.run_id}" if several else run.name
+    return [
+        Pane(
+            title=name,
+            graphs=tuple(_drawn(graph, drawings) for graph in graphs[name]),
+            subtitle=" · ".join(filter(None, (subtitle, recorded[name]["note"]))),
+        )
+        for name in shown
+    ]
+
+
+def _drawn(graph: StoredGraph, drawings: Drawings) -> DrawnGraph:
+    sizes = box_sizes(graph.nodes)
+    nodes = graph.nodes.append_column("width", pa.array([width for width, _ in sizes], pa.float32()))
+    nodes = nodes.append_column("height", pa.array([height for _, height in sizes], pa.float32()))
+    return DrawnGraph(
+        title=graph.title,
+        nodes=nodes.select(_NODE_COLUMNS),
+        edges=graph.edges,
+        drawing=drawings.get(graph.graph_hash, nodes, graph.edges),
+        parent_nid=graph.parent_nid,
+    )
+
+
+def _sync(
+    store: Store, runs: Sequence[CommittedRun], visible: set[int]
+) -> tuple[list[list[tuple[int, bool]]], dict[int, int]]:
+    """Returns the sets' members in the panes, and each node's own set."""
+    sets: list[list[tuple[int, bool]]] = []
+    focus: dict[int, int] = {}
+    for run in runs:
+        numbers: dict[int, int] = {}
+        for row in sync_members(store, run.run_id).to_pylist():
+            if row["nid"] not in visible:
+                continue
+            number = numbers.setdefault(row["sync_set"], len(sets))
+            if number == len(sets):
+                sets.append([])
+            sets[number].append((row["nid"], row["is_primary"]))
+            if row["focus"]:
+                focus[row["nid"]] = number
+    return sets, focus
+
+
+def _colors(store: Store, runs: Sequence[CommittedRun], color_by: str | None) -> tuple[ColorBy, ...]:
+    offered: dict[tuple[str, str], ColorBy] = {}
+    order: dict[tuple[str, str], tuple[object, ...]] = {}
+    for run in runs:
+        for one in node_values(store, run.run_id):
+            key = (one.overlay, one.metric)
+            accuracy = one.kind == "accuracy"
+            first = color_by in key, accuracy and one.metric == "cosine", accuracy
+            order[key] = (*(not wanted for wanted in first), -one.number, one.metric)
+            offered[key] = _merged(offered.get(key), one)
+    if color_by is not None and not any(color_by in key for key in offered):
+        known = dict.fromkeys(name for key in offered for name in key)
+        raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=nearest(color_by, known))
+    return tuple(offered[key] for key in sorted(offered, key=lambda key: order[key])[:_MOST_COLORS])
+
+
+def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
+    values = {**(known.values if known else {}), **more.values}
+    missing = {**(known.missing if known else {}), **more.missing}
+    return ColorBy(more.overlay, more.metric, values, missing, more.unit, more.better)
+
+
+def _answer(result: Result) -> Answer:
+    rows = [tuple(_cell(value) for value in row) for row in result]
+    return Answer(
+        query=result.query,
+        columns=result.columns,
+        rows=rows,
+        nids=result.row_nids(),
+        note=str(result.coverage) if result.coverage else "",
+    )
+
+
+def _cell(value: object) -> object:
+    return value if value is None or isinstance(value, bool | int | float | str) else text.cell(value)
+
+
+def _facts(runs: Sequence[CommittedRun]) -> list[tuple[str, str]]:
+    facts = []
+    for run in runs:
+        facts += [("run", f"{run.name} ({run.run_id})"), ("recorded", f"{run.created_at[:19]}Z")]
+        facts += [("model", run.model)] if run.model else []
+        facts += [("status", run.status)] if run.status != "complete" else []
+        facts += [*run.tags.items(), *run.versions.items()]
+    return facts

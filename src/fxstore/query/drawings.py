@@ -1,0 +1,84 @@
+"""Drawings of stored graphs, each made once."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+import zipfile
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from fxstore.layout import Drawing, draw
+from fxstore.render.boxes import box_size
+from fxstore.store import Directory
+
+# Part of the file's name: raise it when the same graph must be drawn anew.
+_VERSION: Final = 1
+_ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes")
+
+
+def box_sizes(nodes: pa.Table) -> list[tuple[float, float]]:
+    """Returns width and height of the box of each node, in CSS pixels."""
+    columns = (nodes[name].to_pylist() for name in ("op_type", "role", "name"))
+    return [box_size(kind or role or "", name or "") for kind, role, name in zip(*columns, strict=True)]
+
+
+class Drawings:
+    """Draws graphs by their hash; keeps drawings beside the graphs, or in memory where the store may not be written."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._kept: dict[str, Drawing] = {}
+
+    def get(self, graph_hash: str, nodes: pa.Table, edges: pa.Table) -> Drawing:
+        """Returns the drawing of a graph.
+
+        Args:
+            graph_hash: The graph's hash: its rows decide the drawing.
+            nodes: Its nodes in order; op_type, role, name and module_path are used.
+            edges: Its edges in order; src and dst are rows of ``nodes``.
+        """
+        drawing = self._kept.get(graph_hash) or self._load(graph_hash, nodes.num_rows, edges.num_rows)
+        if drawing is None:
+            sizes = box_sizes(nodes)
+            pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
+            drawing = draw(sizes, pairs, nodes["module_path"].to_pylist())
+            self._save(graph_hash, drawing)
+        self._kept[graph_hash] = drawing
+        return drawing
+
+    def _path(self, graph_hash: str) -> Path:
+        return self._directory.graph(graph_hash) / f"layout-v{_VERSION}.npz"
+
+    def _load(self, graph_hash: str, nodes: int, edges: int) -> Drawing | None:
+        """Returns the stored drawing, or None where there is none that fits the graph."""
+        try:
+            content = io.BytesIO(self._path(graph_hash).read_bytes())
+            with np.load(content, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in _ARRAYS}
+                extent = stored["extent"]
+                blocks = tuple(json.loads(stored["blocks"].tobytes().decode("utf-8")))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        if len(arrays["x"]) != nodes or len(arrays["offsets"]) != edges + 1:
+            return None
+        return Drawing(**arrays, blocks=blocks, width=float(extent[0]), height=float(extent[1]))
+
+    def _save(self, graph_hash: str, drawing: Drawing) -> None:
+        if self._directory.read_only:
+            return
+        buffer = io.BytesIO()
+        blocks = np.frombuffer(json.dumps(drawing.blocks).encode("utf-8"), np.uint8)
+        arrays = {name: getattr(drawing, name) for name in _ARRAYS}
+        np.savez_compressed(buffer, blocks=blocks, extent=np.array([drawing.width, drawing.height]), **arrays)
+        staged = self._directory.staging / f"layout.{secrets.token_hex(8)}"
+        try:
+            staged.write_bytes(buffer.getvalue())
+            os.replace(staged, self._path(graph_hash))
+        except OSError:  # a drawing can always be made again
+            staged.unlink(missing_ok=True)

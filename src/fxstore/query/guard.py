@@ -1,0 +1,251 @@
+"""Which statements a store runs: one SELECT over its own relations, and nothing else.
+
+The tree that is checked is the one of DuckDB's own parser, so there is no second grammar to slip between; sqlglot is a
+second opinion where it can read the statement, and binding the statement as a subquery a third.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import duckdb
+
+from fxstore.errors import QueryError, nearest
+from fxstore.query.engine import MACROS, RELATIONS, Engine
+
+_HINT: Final = "a store is only read, with one SELECT over its relations; `fxstore schema` lists them"
+_QUERY_NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+_TABLE_FUNCTIONS: Final = frozenset(MACROS) | {
+    "range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree",
+    "duckdb_columns", "duckdb_views", "duckdb_functions",
+}  # fmt: skip
+_CATALOG_VIEWS: Final = frozenset({"duckdb_columns", "duckdb_views"})
+_REFUSED_FUNCTIONS: Final = frozenset({
+    "getvariable", "getenv", "current_setting", "write_log", "sleep_ms", "setseed", "nextval", "currval", "setval",
+    "current_query", "current_query_id", "current_connection_id", "current_transaction_id", "txid_current",
+    "json_execute_serialized_sql", "read_text", "read_blob", "glob",
+})  # fmt: skip
+RANKINGS: Final = frozenset({"worst", "first_bad"})
+_PATHLIKE: Final = frozenset("./\\:*?[")
+_OPTION: Final = r"(?:ANALYZE|FORMAT\s+\w+)"
+_EXPLAIN: Final = re.compile(
+    rf"^(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN\s+(?:ANALYZE\s+)?(?:\(\s*{_OPTION}\s*(?:,\s*{_OPTION}\s*)*\))?", re.I | re.S
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A statement that may run.
+
+    Attributes:
+        text: The statement, without a semicolon.
+        coverage: The statement that counts what its one call of ``worst`` or ``first_bad`` could have ranked, or None.
+        coverage_params: Names of that statement's parameters.
+    """
+
+    text: str
+    coverage: str | None = None
+    coverage_params: tuple[str, ...] = ()
+
+
+@dataclass
+class _Found:
+    """What a tree refers to."""
+
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    table_functions: list[dict[str, Any]] = field(default_factory=list)
+    functions: set[str] = field(default_factory=set)
+    shows: list[dict[str, Any]] = field(default_factory=list)
+    ctes: set[str] = field(default_factory=set)
+
+
+def check(engine: Engine, query: str, params: Any = None) -> Checked:
+    """Returns the statement if it only reads this store; the caller holds the engine's lock.
+
+    Raises:
+        QueryError: It is not exactly one SELECT (or EXPLAIN of one), names what is no relation of the store, or does
+            not bind.
+    """
+    text = inner = _single(engine, query, ("SELECT", "EXPLAIN"))
+    if _EXPLAIN.match(text):
+        inner = _single(engine, _EXPLAIN.sub("", text, count=1), ("SELECT",))
+    tree = _tree(engine, inner)
+    found = _look(tree)
+    _check_names(engine, found)
+    if not found.shows:
+        _second_opinion(inner)
+    try:
+        engine.rows(f"EXPLAIN SELECT * FROM (\n{inner}\n) AS asked", params)
+    except duckdb.Error as error:
+        raise explain(engine, error) from error
+    return Checked(text, *_coverage(engine, tree, found))
+
+
+def _coverage(engine: Engine, tree: Any, found: _Found) -> tuple[str | None, tuple[str, ...]]:
+    """Turns the one ranking of a statement into the statement of its coverage, with the same arguments."""
+    rankings = [item for item in found.table_functions if _path(item["function"])[-1] in RANKINGS]
+    if len(rankings) != 1:
+        return None, ()
+    name = f"_coverage_of_{_path(rankings[0]['function'])[-1]}"
+    function = rankings[0]["function"] | {"function_name": name, "qualified_name": {"path": [name]}}
+    params = tuple(str(item["identifier"]) for item in _dicts(function) if item.get("class") == "PARAMETER")
+    select = _tree(engine, "FROM x()")
+    statement = select["statements"][0]
+    statement["node"]["from_table"]["function"] = function
+    known = tree["statements"][0].get("named_param_map") or []
+    statement["named_param_map"] = [entry for entry in known if entry["key"] in params]
+    ((query,),) = engine.rows("SELECT json_deserialize_sql(?::JSON)", [json.dumps(select)])
+    return str(query), params
+
+
+def _path(item: dict[str, Any]) -> list[str]:
+    """Returns the name that a table or function is called by, with its catalog and schema before it, lower-case."""
+    path = (item.get("qualified_name") or {}).get("path")
+    named = path or [item.get("schema_name") or item.get("schema"), item.get("table_name") or item.get("function_name")]
+    return [str(part).lower() for part in named if part] or [""]
+
+
+def _single(engine: Engine, query: str, kinds: tuple[str, ...]) -> str:
+    try:
+        statements = engine.statements(query)
+    except (duckdb.Error, UnicodeError, ValueError) as error:
+        raise explain(engine, error) from error
+    if len(statements) != 1:
+        count = f"{len(statements)} statements" if statements else "no statement"
+        raise QueryError(f"one statement at a time: this is {count}", hint=_HINT)
+    kind = _kind(statements[0])
+    if kind not in kinds:
+        hint = "PIVOT needs its values: PIVOT … ON x IN (…)" if kind == "MULTI" else _HINT
+        raise QueryError(f"refused: this is a {kind} statement, not a SELECT", hint=hint)
+    return statements[0].query.strip().rstrip(";").rstrip()
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    try:
+        return str(statement.type.name)
+    except ValueError:  # DuckDB has kinds that its Python client has no name for
+        return "foreign"
+
+
+def _tree(engine: Engine, text: str) -> Any:
+    ((serialized,),) = engine.rows("SELECT json_serialize_sql(?::VARCHAR)", [text])
+    try:
+        tree = json.loads(serialized)
+    except RecursionError:
+        raise QueryError("refused: the statement is nested too deeply") from None
+    if tree["error"]:
+        raise QueryError(f"refused: {tree.get('error_message', 'the statement cannot be read')}", hint=_HINT)
+    return tree
+
+
+def _dicts(tree: Any) -> Iterator[dict[str, Any]]:
+    stack = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            yield item
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+
+
+def _look(tree: Any) -> _Found:
+    found = _Found()
+    for item in _dicts(tree):
+        kind = item.get("type")
+        if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _QUERY_NODES:
+            raise QueryError(f"refused: it holds a {kind.split('_')[0]}, and a store is only read", hint=_HINT)
+        if "cte_map" in item:
+            found.ctes.update(entry["key"].lower() for entry in item["cte_map"]["map"])
+        if kind == "BASE_TABLE":
+            found.tables.append(item)
+        elif kind == "TABLE_FUNCTION":
+            found.table_functions.append(item)
+        elif kind == "SHOW_REF":
+            found.shows.append(item)
+        if "function_name" in item:
+            found.functions.add(_path(item)[-1])
+    return found
+
+
+def _check_names(engine: Engine, found: _Found) -> None:
+    for table in found.tables:
+        _check_table(engine, _path(table), found.ctes)
+    called = {_path(item["function"])[-1] for item in found.table_functions}
+    for name in sorted(called - _TABLE_FUNCTIONS):
+        raise QueryError(f"refused: {name}() is no function of this store", hint=nearest(name, MACROS) or _HINT)
+    for name in sorted(found.functions - called):
+        if name in _REFUSED_FUNCTIONS or name.startswith("_"):
+            raise QueryError(f"refused: {name}() is not for queries", hint=_HINT)
+    for item in found.shows:
+        name = _path(item)[-1].strip('"')
+        if item.get("query") is None and name not in ("", "tables", *RELATIONS):
+            raise QueryError(f"refused: only relations can be shown, not {name!r}", hint=_HINT)
+
+
+def _check_table(engine: Engine, path: list[str], ctes: set[str]) -> None:
+    *schema, name = path
+    qualified = schema not in ([], ["main"], ["memory", "main"], ["memory"])
+    if schema == ["information_schema"] and name in ("tables", "columns"):
+        return
+    if not qualified and name in (*RELATIONS, *_CATALOG_VIEWS):
+        return
+    if not schema and name in ctes and name not in engine.private_names and not set(name) & _PATHLIKE:
+        return
+    if qualified or name.startswith("_") or set(name) & _PATHLIKE:
+        raise QueryError(f"refused: {'.'.join(path)!r} is no relation of this store", hint=_HINT)
+    hint = f"it takes arguments: {name}(…)" if name in MACROS else nearest(name, (*RELATIONS, *ctes))
+    raise QueryError(f"no relation {name!r} in this store", hint=hint or _HINT)
+
+
+def _second_opinion(text: str) -> None:
+    """Refuses what sqlglot reads as anything but a query; says nothing where it cannot read the statement."""
+    import sqlglot
+    from sqlglot import exp
+
+    try:
+        parsed = sqlglot.parse(text, read="duckdb")
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return
+    writes = (
+        exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Set, exp.Copy, exp.Attach, exp.Detach, exp.Pragma, exp.Command,
+        exp.Use, exp.TruncateTable, exp.Kill,
+    )  # fmt: skip
+    queries = (exp.Query, exp.Values, exp.Table)
+    for tree in parsed:
+        bad = (
+            next((n for n in tree.walk() if isinstance(n, writes) and not isinstance(n, queries)), None)
+            if tree
+            else None
+        )
+        if bad is not None:
+            raise QueryError(f"refused: it holds a {bad.key.upper()}, and a store is only read", hint=_HINT)
+
+
+_NO_RUN: Final = re.compile(r'fxstore: no run ([^"\n]*)"')
+_NO_TABLE: Final = re.compile(r"Table with name (\S+) does not exist")
+_NO_FUNCTION: Final = re.compile(r"Function with name (\S+) does not exist")
+_NO_COLUMN: Final = re.compile(r'(?:Referenced column|column named) "([^"]+)"|Referenced column "([^"]+)" not found')
+
+
+def explain(engine: Engine, error: Exception) -> QueryError:
+    """Returns the error of a statement as one clear line, with a hint at the nearest names."""
+    message = str(error)
+    if missing := _NO_RUN.search(message):
+        if not engine.catalog.runs:
+            return QueryError("the store holds no run yet", hint="ingest one first: fxstore ingest SOURCE")
+        return QueryError(f"no run {missing[1]!r} in this store", hint=nearest(missing[1], engine.catalog.names()))
+    line = message.split("\n", 1)[0].strip()
+    line = re.sub(r"^(?:\w+ )+Error: ", "", line).replace("(\n", "(")
+    if column := _NO_COLUMN.search(message):
+        name = column[1] or column[2]
+        return QueryError(line, hint=nearest(name, engine.column_names))
+    if table := _NO_TABLE.search(message):
+        return QueryError(line, hint=nearest(table[1], RELATIONS))
+    if function := _NO_FUNCTION.search(message):
+        return QueryError(line, hint=nearest(function[1], MACROS))
+    return QueryError(line or "the statement cannot be read")

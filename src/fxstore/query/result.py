@@ -1,0 +1,249 @@
+"""The answer to one query."""
+
+from __future__ import annotations
+
+import decimal
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fxstore import tables
+from fxstore.errors import FxstoreError, QueryError
+from fxstore.query import text
+
+if TYPE_CHECKING:
+    from fxstore.render.page import Page
+
+Row = tuple[object, ...]
+_ORDINAL = (1 << tables.ORDINAL_BITS) - 1
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many nodes a ranking could have ranked.
+
+    Attributes:
+        nodes: Nodes of the ranked stages that could have a value.
+        measured: Those that have one.
+        reasons: Why the others have none, with their number.
+    """
+
+    nodes: int
+    measured: int
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def not_measured(self) -> int:
+        """Those that have none."""
+        return self.nodes - self.measured
+
+    def __str__(self) -> str:
+        said = f"{self.measured} of {self.nodes} nodes measured"
+        why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
+        return f"{said}; not measured: {why}" if why else said
+
+
+@dataclass(frozen=True)
+class KnownNodes:
+    """Which integers are nids: the run keys of a store in order, and the number of nodes of each run."""
+
+    keys: npt.NDArray[np.int64]
+    nodes: npt.NDArray[np.int64]
+
+    def holds(self, values: npt.NDArray[np.int64]) -> bool:
+        """Returns whether each value is the nid of a node that exists."""
+        if not self.keys.size or not values.size:
+            return False
+        keys = values >> tables.ORDINAL_BITS
+        places = np.searchsorted(self.keys, keys).clip(max=self.keys.size - 1)
+        return bool(np.all((self.keys[places] == keys) & ((values & _ORDINAL) < self.nodes[places])))
+
+
+class Result:
+    """The rows of a query, fetched when they are first needed.
+
+    Attributes:
+        query: What was asked, as a user would write it.
+        renderer: Makes the page of :meth:`compare`; set by the store that gave the result.
+    """
+
+    renderer: Callable[..., Page] | None = None
+
+    def __init__(
+        self,
+        query: str,
+        fetch: Callable[[], pa.Table],
+        known_nodes: Callable[[], KnownNodes],
+        cover: Callable[[], Coverage | None] = lambda: None,
+    ) -> None:
+        self.query = query
+        self._fetch = fetch
+        self._known_nodes = known_nodes
+        self._cover = cover
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        table = self._fetch()
+        return table.rename_columns(_distinct(table.column_names))
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        columns = [_values(column) for column in self._table.columns]
+        return list(zip(*columns, strict=True))
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns; a repeated name gets a number."""
+        return list(self._table.column_names)
+
+    @cached_property
+    def coverage(self) -> Coverage | None:
+        """How many nodes were measured, where the query ranks nodes (``worst``, ``first_bad``); else None."""
+        return self._cover()
+
+    def arrow(self) -> pa.Table:
+        """Returns the rows as an Arrow table."""
+        return self._table
+
+    def df(self) -> Any:
+        """Returns the rows as a pandas data frame.
+
+        Raises:
+            FxstoreError: pandas is not installed.
+        """
+        try:
+            return self._table.to_pandas(maps_as_pydicts="strict")
+        except ImportError as error:
+            raise FxstoreError("a pandas data frame needs pandas", hint="pip install pandas") from error
+
+    def pl(self) -> Any:
+        """Returns the rows as a polars data frame.
+
+        Raises:
+            FxstoreError: polars is not installed.
+        """
+        try:
+            polars = importlib.import_module("polars")
+        except ImportError as error:
+            raise FxstoreError("a polars data frame needs polars", hint="pip install polars") from error
+        return polars.from_arrow(self._table)
+
+    def fetchall(self) -> list[Row]:
+        """Returns the rows as tuples; a map is a dict, NULL is None."""
+        return list(self._rows)
+
+    def fetchone(self) -> Row | None:
+        """Returns the first row, or None where there is none."""
+        return self._rows[0] if self._rows else None
+
+    def show(self, file: TextIO | None = None) -> None:
+        """Prints the rows as a box, and the coverage under it."""
+        print(text.box(self.columns, self._rows), file=file)
+        if self.coverage is not None:
+            print(self.coverage, file=file)
+
+    def compare(self, **options: Any) -> Page:
+        """Returns the page with the nodes that the result names highlighted; options as in ``Store.compare``.
+
+        Raises:
+            QueryError: The result names no node.
+        """
+        if self.renderer is None:
+            raise QueryError("this result belongs to no store that renders", hint="ask through fxstore.connect(…)")
+        return self.renderer(self, **options)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.query!r}>"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        return text.html_table(self.columns, self._rows)
+
+    @cached_property
+    def node_columns(self) -> list[str]:
+        """Names of the columns that hold nodes, found by value: every number in them is the nid of a stored node."""
+        known = self._known_nodes()
+        return [
+            name
+            for name, column in zip(self._table.column_names, self._table.columns, strict=True)
+            if (numbers := _integers(column)) is not None and known.holds(numbers)
+        ]
+
+    def row_nids(self) -> list[list[int]]:
+        """Returns the nodes that each row names, in the order of its columns, each once."""
+        parts = [_lists(self._table.column(name)) for name in self.node_columns]
+        return [list(dict.fromkeys(nid for part in row for nid in part)) for row in zip(*parts, strict=True)] or [
+            [] for _ in range(len(self))
+        ]
+
+    def nids(self) -> list[int]:
+        """Returns the nodes that the result names, in the order of its rows, each once.
+
+        Raises:
+            QueryError: There are rows, and no column of them holds nodes.
+        """
+        if len(self) and not self.node_columns:
+            raise QueryError(
+                "the result names no node: no column of it holds nids",
+                hint="add nid to the SELECT (or src_nid, list(nid), any_value(nid))",
+            )
+        return list(dict.fromkeys(nid for row in self.row_nids() for nid in row))
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    taken: dict[str, int] = {}
+    distinct = []
+    for name in names:
+        taken[name] = taken.get(name, 0) + 1
+        distinct.append(name if taken[name] == 1 else f"{name}_{taken[name]}")
+    return distinct
+
+
+def _values(column: pa.ChunkedArray) -> list[object]:
+    return [_plain(value) for value in column.to_pylist(maps_as_pydicts="strict")]
+
+
+def _plain(value: object) -> object:
+    """Returns a decimal without fraction (DuckDB's 128-bit integers) as the integer that it is."""
+    if isinstance(value, decimal.Decimal) and value == value.to_integral_value():
+        return int(value)
+    return value
+
+
+def _integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+    """Returns all numbers of a column of integers, or of lists of them; None where it is neither or has none."""
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        column = pc.list_flatten(column)
+        kind = column.type
+    if not pa.types.is_integer(kind):
+        return None
+    try:
+        numbers = pc.drop_null(column).cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    return numbers if numbers.size else None
+
+
+def _lists(column: pa.ChunkedArray) -> list[list[int]]:
+    """Returns the nids of each row of a node column."""
+    found: list[Any] = column.to_pylist()
+    return [
+        [nid for nid in cell if nid is not None] if isinstance(cell, list) else [] if cell is None else [cell]
+        for cell in found
+    ]

@@ -1,0 +1,340 @@
+"""The store as its users see it: runs go in, queries come out as results."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from fxstore.errors import QueryError, StoreError, nearest
+from fxstore.query import guard, schema
+from fxstore.query.engine import Engine
+from fxstore.query.result import Coverage, KnownNodes, Result
+from fxstore.records import RunRecord
+from fxstore.store import Catalog, CommittedRun, Directory, open_directory, write_run
+
+Params = Sequence[Any] | Mapping[str, Any]
+
+
+class Store:
+    """An open store; a context manager, and safe to use from several threads."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._engine: Engine | None = None
+        self._closed = False
+        # A store in memory leaves nothing behind, even where nobody closes it.
+        self._cleanup = weakref.finalize(self, directory.remove)
+
+    @property
+    def path(self) -> Path:
+        """The store's directory."""
+        return self._directory.root
+
+    @property
+    def directory(self) -> Directory:
+        """Where the store's files are."""
+        return self._directory
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store was opened for reading only."""
+        return self._directory.read_only
+
+    def close(self) -> None:
+        """Closes the store; a second time does nothing."""
+        if not self._closed:
+            self._closed = True
+            if self._engine:
+                self._engine.close()
+            self._cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<fxstore.Store {str(self.path)!r}>"
+
+    def commit(self, record: RunRecord) -> str:
+        """Writes a run and returns its id.
+
+        Raises:
+            StoreError: The store is read-only or cannot be written.
+        """
+        self._check_open()
+        return write_run(self._directory, record)
+
+    def sql(self, query: str, params: Params | None = None) -> Result:
+        """Returns the answer to one read-only statement; it is checked and bound now, and run when rows are needed.
+
+        Args:
+            query: One SELECT (or EXPLAIN, DESCRIBE, SUMMARIZE) over the store's relations.
+            params: Values for ``?`` or ``$name``.
+
+        Raises:
+            QueryError: It is refused, or does not bind.
+        """
+        return self._ask(query, params, query)
+
+    def worst(
+        self,
+        metric: str,
+        n: int = 20,
+        run: str | None = None,
+        stage: str | None = None,
+        overlay: str | None = None,
+        scope: str | None = None,
+    ) -> Result:
+        """Returns the worst nodes by a metric, broken values first; ``Result.coverage`` counts what has no value.
+
+        Raises:
+            QueryError: The run has no such metric, stage or overlay.
+        """
+        self._check_metric(metric, run, stage, overlay)
+        return self._call("worst", [metric], n=n, run=run, stage=stage, overlay=overlay, scope=scope)
+
+    def first_bad(
+        self,
+        metric: str,
+        threshold: float,
+        run: str | None = None,
+        overlay: str | None = None,
+        scope: str | None = None,
+    ) -> Result:
+        """Returns the nodes where an error starts: bad ones none of whose measured inputs is bad.
+
+        Raises:
+            QueryError: The run has no such metric or overlay.
+        """
+        self._check_metric(metric, run, None, overlay)
+        return self._call("first_bad", [metric, threshold], run=run, overlay=overlay, scope=scope)
+
+    def sync(
+        self, stage: str, node: str, run: str | None = None, method: str | None = None, path: str | None = None
+    ) -> Result:
+        """Returns the nodes of all stages that are one computation with a node.
+
+        Raises:
+            QueryError: The run has no such stage, or the stage no such node.
+        """
+        self._check_node(stage, node, run)
+        return self._call("sync", [stage, node], run=run, method=method, path=path)
+
+    def sync_nid(self, nid: int) -> Result:
+        """Returns the nodes of all stages that are one computation with a node."""
+        return self._call("sync_nid", [nid])
+
+    def trace(
+        self, stage: str, node: str, run: str | None = None, method: str | None = None, path: str | None = None
+    ) -> Result:
+        """Returns where a node came from and what became of it.
+
+        Raises:
+            QueryError: The run has no such stage, or the stage no such node.
+        """
+        self._check_node(stage, node, run)
+        return self._call("trace", [stage, node], run=run, method=method, path=path)
+
+    def ancestors(self, nid: int, hops: int | None = None) -> Result:
+        """Returns the nodes from which a node's value is computed."""
+        return self._call("ancestors", [nid], hops=hops)
+
+    def descendants(self, nid: int, hops: int | None = None) -> Result:
+        """Returns the nodes that a node's value goes into."""
+        return self._call("descendants", [nid], hops=hops)
+
+    def nodes_between(self, a: int, b: int) -> Result:
+        """Returns the nodes on any way from ``a`` to ``b``, both included."""
+        return self._call("nodes_between", [a, b])
+
+    def run_diff(self, base: str, head: str) -> Result:
+        """Returns what became of each node of two runs.
+
+        Raises:
+            QueryError: A run does not exist.
+        """
+        for run in (base, head):
+            self.run(run)
+        return self._call("run_diff", [base, head])
+
+    def metric_diff(self, base: str, head: str, metric: str) -> Result:
+        """Returns how each node's metric changed between two runs, what got worse first.
+
+        Raises:
+            QueryError: A run does not exist, or does not have the metric.
+        """
+        self._check_metric(metric, base)
+        self._check_metric(metric, head)
+        return self._call("metric_diff", [base, head, metric])
+
+    def runs(self) -> Result:
+        """Returns one row per run, oldest first."""
+        return self.sql("FROM runs")
+
+    def stages(self, run: str | None = None) -> Result:
+        """Returns the stages of a run, of the latest one by default."""
+        found = self.run(run)
+        return self._ask("FROM stages WHERE run_id = ?", [found.run_id if found else ""], "FROM stages")
+
+    def schema(self, relation: str | None = None) -> schema.Schema:
+        """Returns the relations with their comments, or one of them.
+
+        Raises:
+            QueryError: There is no relation of that name.
+        """
+        engine = self._current()
+        with engine.lock:
+            return schema.describe(engine, relation)
+
+    def run(self, run: str | None = None) -> CommittedRun | None:
+        """Returns a run by id or name, or the latest; None where the store has no run at all.
+
+        Raises:
+            QueryError: There is no run of that id or name.
+        """
+        catalog = self._current().catalog
+        if run is None:
+            return catalog.latest()
+        names = catalog.names()
+        if run not in names:
+            raise QueryError(f"no run {run!r} in this store", hint=nearest(run, names))
+        return catalog.runs[names[run]]
+
+    def tables(self, query: str, params: Params | None = None) -> pa.Table:
+        """Runs one of fxstore's own statements, private macros included; never give it a user's text."""
+        engine = self._current()
+        with engine.lock:
+            try:
+                return engine.arrow(query, params)
+            except duckdb.Error as error:
+                raise guard.explain(engine, error) from error
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("the store is closed", hint="connect to it again")
+
+    def _current(self) -> Engine:
+        """Returns the engine with all runs that are committed now."""
+        self._check_open()
+        if self._engine is None:
+            self._engine = Engine(Catalog(self._directory))
+        else:
+            self._engine.refresh()
+        return self._engine
+
+    def _ask(self, query: str, params: Params | None, shown: str) -> Result:
+        """Returns the answer to a user's statement."""
+        engine = self._current()
+        with engine.lock:
+            checked = guard.check(engine, query, params)
+        return self._result(checked, params, shown)
+
+    def _call(self, macro: str, required: Sequence[object], **optional: object) -> Result:
+        """Asks a table macro, every argument bound."""
+        self._check_open()
+        params = {f"a{i}": value for i, value in enumerate(required)}
+        given = {name: value for name, value in optional.items() if value is not None}
+        arguments = ", ".join([*(f"${name}" for name in params), *(f"{name} := ${name}" for name in given)])
+        shown = ", ".join(
+            [*map(_literal, required), *(f"{name} := {_literal(value)}" for name, value in given.items())]
+        )
+        params |= given
+        coverage = f"FROM _coverage_of_{macro}({arguments})" if macro in guard.RANKINGS else None
+        checked = guard.Checked(f"FROM {macro}({arguments})", coverage, tuple(params))
+        return self._result(checked, params, f"FROM {macro}({shown})")
+
+    def _result(self, checked: guard.Checked, params: Params | None, shown: str) -> Result:
+        return Result(
+            shown,
+            lambda: self.tables(checked.text, params),
+            self._known_nodes,
+            lambda: self._coverage(checked, params),
+        )
+
+    def _coverage(self, checked: guard.Checked, params: Params | None) -> Coverage | None:
+        if checked.coverage is None:
+            return None
+        given = params
+        if isinstance(params, Mapping):
+            given = {name: params[name] for name in checked.coverage_params}
+        elif params is not None and len(params) != len(checked.coverage_params):
+            return None
+        try:
+            rows = self.tables(checked.coverage, given).to_pylist()
+        except QueryError:  # its arguments are columns of the query around it
+            return None
+        measured = sum(row["nodes"] for row in rows if row["measured"])
+        reasons: dict[str, int] = {}
+        for row in rows:
+            if not row["measured"] and row["nodes"]:
+                reasons[row["reason"]] = reasons.get(row["reason"], 0) + row["nodes"]
+        reasons = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+        return Coverage(measured + sum(reasons.values()), measured, reasons)
+
+    def _known_nodes(self) -> KnownNodes:
+        runs = sorted(self._current().catalog.runs.values(), key=lambda run: run.run_key)
+        keys = np.array([run.run_key for run in runs], np.int64)
+        return KnownNodes(keys, np.array([run.nodes for run in runs], np.int64))
+
+    def _check_stage(self, stage: str | None, run: str | None) -> CommittedRun:
+        found = self.run(run)
+        if found is None:
+            raise QueryError("the store holds no run yet", hint="ingest one first: fxstore ingest SOURCE")
+        stages = [str(known["stage"]) for known in found.stages]
+        if stage is not None and stage not in stages:
+            hint = nearest(stage, stages) or f"it has {', '.join(stages)}"
+            raise QueryError(f"run {found.name!r} has no stage {stage!r}", hint=hint)
+        return found
+
+    def _check_node(self, stage: str, node: str, run: str | None) -> None:
+        found = self._check_stage(stage, run)
+        query = "SELECT DISTINCT n.name FROM _run_nodes($run) AS n WHERE n.stage = $stage"
+        names = self.tables(query, {"run": found.run_id, "stage": stage})["name"].to_pylist()
+        if node not in names:
+            raise QueryError(f"stage {stage!r} of run {found.name!r} has no node {node!r}", hint=nearest(node, names))
+
+    def _check_metric(self, metric: str, run: str | None, stage: str | None = None, overlay: str | None = None) -> None:
+        """Raises where a ranking could only be empty because a name is wrong."""
+        found = self._check_stage(stage, run)
+        query = """
+            SELECT DISTINCT o.name AS overlay, m.metric
+            FROM _run_overlays($run) AS o LEFT JOIN _run_metrics($run) AS m ON m.overlay = o.overlay"""
+        held = self.tables(query, {"run": found.run_id}).to_pylist()
+        overlays = {row["overlay"] for row in held}
+        if overlay is not None and overlay not in overlays:
+            hint = nearest(overlay, overlays) or f"it has {', '.join(sorted(overlays)) or 'none'}"
+            raise QueryError(f"run {found.name!r} has no overlay {overlay!r}", hint=hint)
+        metrics = {row["metric"] for row in held if overlay in (None, row["overlay"]) and row["metric"]}
+        if metric not in metrics:
+            hint = nearest(metric, metrics) or f"it has {', '.join(sorted(metrics)) or 'no metrics: measure it first'}"
+            raise QueryError(f"run {found.name!r} has no metric {metric!r}", hint=hint)
+
+
+def connect(path: str | os.PathLike[str], read_only: bool = False) -> Store:
+    """Opens, or creates, the store at a path.
+
+    Args:
+        path: A directory, or ``":memory:"`` for a store that leaves nothing behind.
+        read_only: Never write; then the store must exist.
+
+    Raises:
+        StoreError: The path is no store, of a newer format, missing or may not be written.
+    """
+    return Store(open_directory(path, read_only))
+
+
+def _literal(value: object) -> str:
+    """Returns a value as SQL, for showing only."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

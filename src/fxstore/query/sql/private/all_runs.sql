@@ -1,0 +1,24 @@
+-- The tables of all runs, each file once. Views over these join on hashes; nothing here is per run.
+CREATE VIEW _nodes AS FROM read_parquet(getvariable('_all_nodes'));
+CREATE VIEW _edges AS FROM read_parquet(getvariable('_all_edges'));
+CREATE VIEW _sources AS FROM read_parquet(getvariable('_all_sources'));
+CREATE VIEW _origins AS FROM read_parquet(getvariable('_all_origins'));
+CREATE VIEW _handles AS FROM read_parquet(getvariable('_all_handles'));
+CREATE VIEW _roles AS FROM read_parquet(getvariable('_all_roles'));
+CREATE VIEW _links AS FROM read_parquet(getvariable('_all_links'));
+CREATE VIEW _sync_sets AS FROM read_parquet(getvariable('_all_sync_sets'));
+CREATE VIEW _value_classes AS FROM read_parquet(getvariable('_all_value_classes'));
+CREATE VIEW _ancestors AS FROM read_parquet(getvariable('_all_ancestors'));
+CREATE VIEW _unmatched AS FROM read_parquet(getvariable('_all_unmatched'));
+CREATE VIEW _overlays AS FROM read_parquet(getvariable('_all_overlays'));
+CREATE VIEW _metrics AS FROM read_parquet(getvariable('_all_metrics'));
+
+-- One row per graph of a run.
+CREATE VIEW _run_graph AS
+SELECT r.run_key, r.run_id, g.*
+FROM _runs AS r JOIN _graphs AS g ON g.structure_hash = r.structure_hash;
+
+-- One row per node of a structure: joined to runs by structure_hash, to what is keyed by ordinal by both.
+CREATE VIEW _structure_nodes AS
+SELECT g.structure_hash, g.base + n.position AS ordinal, g.graph, g.stage, g.stage_index, g.method, g.path, n.*
+FROM _graphs AS g JOIN _nodes AS n ON n.graph_hash = g.graph_hash;

@@ -1,0 +1,52 @@
+-- The rows of one metric in one overlay of one run, of one scope only, since scopes must not be compared:
+-- the newest overlay that holds the metric (in that stage), cumulative before unscoped before local.
+CREATE MACRO _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
+WITH held AS MATERIALIZED (
+    SELECT m.ordinal, m.port, m.metric, m.value, m.text, m.status, m.reason, m.scope, m.sample, m.overlay,
+           o.name AS overlay_name, coalesce(o.better, d.better, 'lower') AS better,
+           d.identical,
+           CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order,
+           g.stage, g.stage_index
+    FROM _run_metrics(p_run) AS m
+    JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay
+    LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
+    JOIN _run_graphs(p_run) AS g ON m.ordinal >= g.base AND m.ordinal < g.base + g.nodes
+    WHERE m.metric = p_metric AND (p_overlay IS NULL OR o.name = p_overlay)
+      AND (p_scope IS NULL OR m.scope = p_scope) AND (p_stage IS NULL OR g.stage = p_stage)
+),
+chosen AS MATERIALIZED (FROM held WHERE overlay = (SELECT max(overlay) FROM held))
+FROM chosen WHERE scope_order = (SELECT min(scope_order) FROM chosen);
+
+-- How broken a value is: NaN 0, infinite 1, finite 2. Infinity that is the metric's number for equal tensors (an SQNR
+-- of +inf) is not broken.
+CREATE MACRO _broken(value, identical) AS CASE
+    WHEN isnan(value) THEN 0 WHEN isinf(value) AND value IS DISTINCT FROM identical THEN 1 ELSE 2 END;
+CREATE MACRO _cost(value, better) AS CASE WHEN isnan(value) THEN 0 WHEN better = 'higher' THEN value ELSE -value END;
+
+-- One row per node that has a number, its worst port and sample, ranked over all.
+CREATE MACRO _ranked(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
+WITH worst_of_node AS (
+    SELECT m.*, _broken(m.value, m.identical) AS broken, _cost(m.value, m.better) AS cost
+    FROM _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS m
+    WHERE m.value IS NOT NULL
+    QUALIFY row_number() OVER (PARTITION BY m.ordinal ORDER BY broken, cost, m.port, m.sample) = 1
+)
+SELECT w.*, row_number() OVER (ORDER BY w.broken, w.cost, w.stage_index, w.ordinal) AS rank
+FROM worst_of_node AS w;
+
+-- For each of some nodes, given as a list of ordinals: stage to name of its counterpart in each stage, its own included.
+-- It is the primary member of the set that a click on the node shows.
+CREATE MACRO _counterparts(p_run, p_ordinals) AS TABLE
+WITH asked AS MATERIALIZED (SELECT unnest(p_ordinals)::INTEGER AS ordinal),
+members AS (
+    SELECT a.ordinal AS of_ordinal, n.stage, n.stage_index, arg_min(n.name, (NOT m.is_primary, n.ordinal)) AS name
+    FROM asked AS a
+    JOIN _run_sync_sets(p_run) AS f ON f.ordinal = a.ordinal AND f.focus
+    JOIN _run_sync_sets(p_run) AS m ON m.sync_set = f.sync_set
+    JOIN _run_nodes(p_run) AS n ON n.ordinal = m.ordinal
+    GROUP BY ALL
+)
+SELECT m.of_ordinal AS ordinal, list({'stage': m.stage, 'name': m.name} ORDER BY m.stage_index) AS entries
+FROM members AS m GROUP BY m.of_ordinal;
+CREATE MACRO _other_stages(entries, own) AS
+    map_from_entries(list_filter(coalesce(entries, []::STRUCT(stage VARCHAR, name VARCHAR)[]), lambda e: e.stage <> own));

@@ -1,0 +1,39 @@
+CREATE VIEW coverage AS
+WITH said AS (
+    SELECT m.run_key, m.overlay, m.ordinal, bool_or(m.value IS NOT NULL OR m.text IS NOT NULL) AS measured,
+           coalesce(min(m.reason), 'no data') AS reason
+    FROM _metrics AS m WHERE m.ordinal IS NOT NULL GROUP BY ALL
+),
+placed AS (
+    SELECT s.*, g.stage
+    FROM said AS s JOIN _run_graph AS g
+      ON g.run_key = s.run_key AND s.ordinal >= g.base AND s.ordinal < g.base + g.nodes
+),
+expected AS (
+    SELECT o.run_key, o.overlay, n.stage, n.ordinal, false AS measured, 'no data' AS reason
+    FROM (SELECT DISTINCT p.run_key, p.overlay, p.stage FROM placed AS p) AS o
+    JOIN _runs AS r ON r.run_key = o.run_key
+    JOIN _structure_nodes AS n ON n.structure_hash = r.structure_hash AND n.stage = o.stage AND n.op LIKE 'call_%'
+    ANTI JOIN said AS s ON s.run_key = o.run_key AND s.overlay = o.overlay AND s.ordinal = n.ordinal
+),
+counted AS (
+    SELECT run_key, overlay, stage, measured, CASE WHEN NOT measured THEN reason END AS reason, count(*) AS nodes
+    FROM (SELECT run_key, overlay, stage, ordinal, measured, reason FROM placed
+          UNION ALL SELECT run_key, overlay, stage, ordinal, measured, reason FROM expected)
+    GROUP BY ALL
+)
+SELECT r.run_id, _top(c.run_key, c.overlay) AS overlay_id, c.stage, sum(c.nodes)::BIGINT AS nodes,
+       coalesce(sum(c.nodes) FILTER (WHERE c.measured), 0)::BIGINT AS measured,
+       coalesce(sum(c.nodes) FILTER (WHERE NOT c.measured), 0)::BIGINT AS not_measured,
+       coalesce(map_from_entries(list((c.reason, c.nodes) ORDER BY c.nodes DESC, c.reason) FILTER (WHERE NOT c.measured)),
+                MAP {}::MAP(VARCHAR, BIGINT)) AS reasons
+FROM counted AS c JOIN _runs AS r ON r.run_key = c.run_key
+GROUP BY c.run_key, r.run_id, c.overlay, c.stage;
+COMMENT ON VIEW coverage IS 'One row per overlay and stage that it measures: how many of its nodes have a value. Nodes that call nothing (inputs, parameters) count only where the overlay mentions them.';
+COMMENT ON COLUMN coverage.run_id IS 'The run.';
+COMMENT ON COLUMN coverage.overlay_id IS 'The overlay.';
+COMMENT ON COLUMN coverage.stage IS 'The stage.';
+COMMENT ON COLUMN coverage.nodes IS 'Nodes of the stage that could have a value.';
+COMMENT ON COLUMN coverage.measured IS 'Those with a value; NaN and infinity are values.';
+COMMENT ON COLUMN coverage.not_measured IS 'Those without.';
+COMMENT ON COLUMN coverage.reasons IS 'Reason to number of nodes without a value; no data where the overlay does not mention them.';

@@ -1,0 +1,235 @@
+"""Rows as text: a box for terminals, and the formats of the command line."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import html
+import io
+import json
+import math
+import shutil
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import pyarrow as pa
+
+from fxstore.store import parquet
+
+if TYPE_CHECKING:
+    from fxstore.query.result import Result
+
+Rows = Sequence[Sequence[object]]
+FORMATS: Final = ("box", "csv", "json", "jsonl", "markdown", "arrow", "parquet")
+_SHOWN_ROWS: Final = 40
+_LEAST_WIDTH: Final = 6
+_READABLE_WIDTH: Final = 16
+
+
+def box(columns: Sequence[str], rows: Rows, width: int | None = None, most_rows: int = _SHOWN_ROWS) -> str:
+    """Returns a table in a frame, cut to the terminal's width and to ``most_rows``; control characters are escaped.
+
+    Where not all columns fit, those without any value go first, then the last ones; a line below names them.
+    """
+    width = width or shutil.get_terminal_size((160, 24)).columns
+    shown = rows[:most_rows]
+    kept, left_out = _choose(columns, shown, width)
+    heads = [_visible(columns[i]) for i in kept]
+    if not heads:
+        return "(no columns)"
+    cells = [[cell(row[i]) for i in kept] for row in shown]
+    widths = _fit([max(map(_width, column)) for column in zip(heads, *cells, strict=True)], width)
+    numeric = [all(isinstance(row[i], int | float | None) for row in shown) for i in kept]
+    lines = [_rule("┌┬┐", widths), _line(heads, widths, [False] * len(heads)), _rule("├┼┤", widths)]
+    lines += [_line(row, widths, numeric) for row in cells]
+    lines.append(_rule("└┴┘", widths))
+    if len(rows) > most_rows:
+        lines.append(f"{len(rows):,} rows, {most_rows} shown")
+    elif not rows:
+        lines.append("no rows")
+    if left_out:
+        lines.append(f"columns not shown: {', '.join(_visible(columns[i]) for i in left_out)}")
+    return "\n".join(lines)
+
+
+def _choose(columns: Sequence[str], rows: Rows, width: int) -> tuple[list[int], list[int]]:
+    """Returns the places of the columns that can be read at that width, and of the others."""
+    needs = [
+        min(_READABLE_WIDTH, max([_width(name), *(_width(cell(row[i])) for row in rows)])) + 3
+        for i, name in enumerate(columns)
+    ]
+    kept = list(range(len(columns)))
+    empty = [i for i in kept if all(row[i] is None or row[i] in ("", {}, []) for row in rows)]
+    for i in [*reversed(empty), *reversed(range(1, len(columns)))]:
+        if sum(needs[j] for j in kept) + 1 <= width:
+            break
+        if i in kept:
+            kept.remove(i)
+    return kept, [i for i in range(len(columns)) if i not in kept]
+
+
+def cell(value: object) -> str:
+    """Returns a value as one line of visible text; NULL is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _number(value) if math.isfinite(value) else str(json_value(value))
+    if isinstance(value, dict):
+        return _visible(", ".join(f"{key}: {cell(item)}" for key, item in value.items()))
+    if isinstance(value, list | tuple):
+        return _visible("[" + ", ".join(cell(item) for item in value) + "]")
+    return _visible(str(value))
+
+
+def _number(value: float) -> str:
+    """Returns six digits, or as many as it takes not to show a whole number that it is not: 0.99999997 is not 1."""
+    if 1e5 <= abs(value) < 1e15:
+        return f"{value:.0f}" if value.is_integer() else f"{value:.1f}"
+    for digits in (6, 9, 12):
+        shown = f"{value:.{digits}g}"
+        if float(shown) == value or not shown.lstrip("-").isdigit():
+            return shown
+    return repr(value)
+
+
+def json_value(value: object) -> Any:
+    """Returns a value as JSON can hold it: NaN and infinity are the texts ``NaN``, ``Infinity`` and ``-Infinity``."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def write(result: Result, out: TextIO, style: str) -> None:
+    """Writes a result in one of :data:`FORMATS`; its coverage stands under a box only.
+
+    Args:
+        result: What to write.
+        style: One of the formats.
+        out: A text stream; ``arrow`` and ``parquet`` go to its ``buffer``.
+    """
+    if style == "arrow":
+        with pa.ipc.new_stream(out.buffer, result.arrow().schema) as writer:
+            writer.write_table(result.arrow())
+    elif style == "parquet":
+        parquet.write_to(result.arrow(), out.buffer)
+    elif style == "box":
+        result.show(out)
+    else:
+        out.write(_WRITERS[style](result.columns, result.fetchall()))
+    out.flush()
+
+
+def as_csv(columns: Sequence[str], rows: Rows) -> str:
+    """Returns RFC 4180 text with a header; NULL is empty, lists and maps are JSON."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_flat(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def as_json(columns: Sequence[str], rows: Rows) -> str:
+    """Returns an array of objects, one per row."""
+    objects = [dict(zip(columns, map(json_value, row), strict=True)) for row in rows]
+    return json.dumps(objects, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def as_jsonl(columns: Sequence[str], rows: Rows) -> str:
+    """Returns one object per line."""
+    return "".join(
+        json.dumps(dict(zip(columns, map(json_value, row), strict=True)), ensure_ascii=False, allow_nan=False) + "\n"
+        for row in rows
+    )
+
+
+def as_markdown(columns: Sequence[str], rows: Rows) -> str:
+    """Returns a Markdown table; pipes and markup in cells are escaped."""
+    lines = [[_markdown(name) for name in columns], ["---"] * len(columns)]
+    lines += [[_markdown(cell(value)) for value in row] for row in rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def html_table(columns: Sequence[str], rows: Rows, most_rows: int = _SHOWN_ROWS) -> str:
+    """Returns an HTML table for a notebook; everything in it is escaped."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row) + "</tr>" for row in rows[:most_rows]
+    )
+    more = f"<p>{len(rows):,} rows, {most_rows} shown</p>" if len(rows) > most_rows else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+_WRITERS: Final = {"csv": as_csv, "json": as_json, "jsonl": as_jsonl, "markdown": as_markdown}
+
+
+def _flat(value: object) -> object:
+    plain = json_value(value)
+    if plain is None:
+        return ""
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    return json.dumps(plain, ensure_ascii=False, allow_nan=False) if isinstance(plain, dict | list) else plain
+
+
+def _markdown(text: str) -> str:
+    return html.escape(_visible(text), quote=False).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`")
+
+
+def _visible(text: str) -> str:
+    """Escapes what would move the cursor, colour the terminal or reorder the line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _width(text: str) -> int:
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _cut(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    kept, used = [], 0
+    for c in text:
+        used += _width(c)
+        if used > width - 1:
+            break
+        kept.append(c)
+    return "".join(kept) + "…"
+
+
+def _fit(widths: list[int], total: int) -> list[int]:
+    """Narrows the widest columns until the frame fits, none below a readable width."""
+    fitted = list(widths)
+    spare = total - 3 * len(widths) - 1
+    while sum(fitted) > spare:
+        widest = max(fitted)
+        if widest <= _LEAST_WIDTH:
+            break
+        second = max((w for w in fitted if w < widest), default=_LEAST_WIDTH)
+        count = fitted.count(widest)
+        step = max(1, min(widest - second, -(-(sum(fitted) - spare) // count)))
+        fitted = [max(_LEAST_WIDTH, w - step) if w == widest else w for w in fitted]
+    return fitted
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = []
+    for value, width, numeric in zip(cells, widths, right, strict=True):
+        shown = _cut(value, width)
+        fill = " " * (width - _width(shown))
+        padded.append(fill + shown if numeric else shown + fill)
+    return "│ " + " │ ".join(padded) + " │"
+
+
+def _rule(corners: str, widths: Sequence[int]) -> str:
+    return corners[0] + corners[1].join("─" * (width + 2) for width in widths) + corners[2]

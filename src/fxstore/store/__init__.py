@@ -1,0 +1,7 @@
+"""The store: a directory of immutable Parquet files, committed by one atomic rename."""
+
+from fxstore.store.catalog import Catalog, CommittedRun
+from fxstore.store.commit import write_run
+from fxstore.store.directory import MEMORY, Directory, open_directory
+
+__all__ = ["MEMORY", "Catalog", "CommittedRun", "Directory", "open_directory", "write_run"]

@@ -1,0 +1,156 @@
+"""Where a store's files are, and how a store is opened or created.
+
+::
+
+    FORMAT                                      {"format": 1}
+    empty/<relation>.parquet                    one file without rows per relation, so that no list of files is empty
+    graphs/<hh>/<graph_hash>/<table>.parquet    content-addressed; tables without rows have no file
+    structures/<hh>/<hash>/<table>.parquet      content-addressed; tables without rows have no file
+    runs/<run_id>/{run.json, overlays.parquet, metrics.parquet}
+    .staging/                                   what writers have not yet published
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from fxstore import tables
+from fxstore.errors import StoreError
+from fxstore.store import parquet
+
+FORMAT: Final = 1
+MEMORY: Final = ":memory:"
+
+RELATIONS: Final[dict[str, pa.Schema]] = {
+    **{name: parquet.keyed(schema, "graph_hash") for name, schema in tables.GRAPH_TABLES.items()},
+    **{name: parquet.keyed(schema, "structure_hash") for name, schema in tables.STRUCTURE_TABLES.items()},
+    **{name: parquet.keyed(schema, "run_key", pa.int32()) for name, schema in tables.RUN_TABLES.items()},
+}
+
+
+@dataclass(frozen=True)
+class Directory:
+    """An opened store directory; only knows paths.
+
+    Attributes:
+        root: Absolute path, without symbolic links.
+        read_only: Nothing is ever written when this is true.
+        temporary: The directory goes away with the store that opened it.
+    """
+
+    root: Path
+    read_only: bool = False
+    temporary: bool = False
+
+    @property
+    def runs(self) -> Path:
+        """The committed runs, one directory each."""
+        return self.root / "runs"
+
+    @property
+    def staging(self) -> Path:
+        """What is being written."""
+        return self.root / ".staging"
+
+    def graph(self, graph_hash: str) -> Path:
+        """Returns the directory of a graph's tables."""
+        return self.root / "graphs" / graph_hash[:2] / graph_hash
+
+    def structure(self, structure_hash: str) -> Path:
+        """Returns the directory of a structure's tables."""
+        return self.root / "structures" / structure_hash[:2] / structure_hash
+
+    def run(self, run_id: str) -> Path:
+        """Returns the directory of a run."""
+        return self.runs / run_id
+
+    def empty(self, relation: str) -> Path:
+        """Returns the file without rows of a relation."""
+        return self.root / "empty" / f"{relation}.parquet"
+
+    def remove(self) -> None:
+        """Deletes a temporary store; does nothing to any other."""
+        if self.temporary:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+
+def open_directory(path: str | os.PathLike[str], read_only: bool = False) -> Directory:
+    """Opens the store at ``path``, or creates it.
+
+    Args:
+        path: A directory, or ``":memory:"`` for a store that leaves nothing behind.
+        read_only: Never write; then the store must exist.
+
+    Raises:
+        StoreError: The path is no store, of a newer format, missing or may not be written.
+    """
+    if os.fspath(path) == MEMORY:
+        directory = Directory(Path(tempfile.mkdtemp(prefix="fxstore-")).resolve(), temporary=True)
+        _create(directory)
+        return directory
+    root = Path(path).expanduser()
+    try:
+        return _open(Directory(root.resolve(), read_only=read_only), str(root))
+    except OSError as error:
+        raise StoreError(f"cannot open the store {str(root)!r}: {error.strerror or error}") from error
+
+
+def _open(directory: Directory, shown: str) -> Directory:
+    root = directory.root
+    if root.exists() and not root.is_dir():
+        raise StoreError(f"{shown!r} is a file, not a store", hint="give the directory of a store")
+    if (root / "FORMAT").exists():
+        _check_format(root / "FORMAT", shown)
+    elif root.is_dir() and any(entry.name not in _BEFORE_FORMAT for entry in root.iterdir()):
+        raise StoreError(
+            f"{shown!r} is not a store: it has no FORMAT file", hint="give a store, or a path that does not exist yet"
+        )
+    elif directory.read_only:
+        raise StoreError(f"no store at {shown!r}", hint="ingest a run first, or open it without read_only")
+    else:
+        _create(directory)
+    if not directory.read_only and not os.access(root, os.W_OK | os.X_OK):
+        raise StoreError(f"the store {shown!r} may not be written", hint="open it with read_only=True")
+    return directory
+
+
+# What another process that creates the same store may have made before its FORMAT.
+_BEFORE_FORMAT: Final = frozenset({"runs", "graphs", "structures", "empty", ".staging"})
+
+
+def _check_format(path: Path, shown: str) -> None:
+    try:
+        version = json.loads(path.read_text("utf-8"))["format"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{shown!r} is not a store: its FORMAT file cannot be read") from error
+    if not isinstance(version, int) or version > FORMAT:
+        raise StoreError(
+            f"the store {shown!r} has format {version}; this fxstore reads up to {FORMAT}",
+            hint="upgrade it: pip install --upgrade fxstore",
+        )
+
+
+def _create(directory: Directory) -> None:
+    """Makes an empty store; FORMAT comes last, so that what has one is complete. Safe in two processes at once."""
+    for name in ("runs", "graphs", "structures", "empty", ".staging"):
+        (directory.root / name).mkdir(parents=True, exist_ok=True)
+    for relation, schema in RELATIONS.items():
+        _replace(directory, directory.empty(relation), lambda path, s=schema: parquet.write(s.empty_table(), path))  # type: ignore[misc]
+    text = json.dumps({"format": FORMAT})
+    _replace(directory, directory.root / "FORMAT", lambda path: parquet.write_text(text, path))
+    parquet.sync(directory.root)
+
+
+def _replace(directory: Directory, target: Path, write: parquet.Write) -> None:
+    staged = directory.staging / f"{target.name}.{secrets.token_hex(8)}"
+    write(staged)
+    os.replace(staged, target)

@@ -1,0 +1,86 @@
+"""How one file is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fxstore.errors import StoreError
+
+Write = Callable[[Path], None]
+_LEVEL: Final = 3
+
+
+def keyed(schema: pa.Schema, key: str, kind: pa.DataType | None = None) -> pa.Schema:
+    """Returns the schema of a file: the table's columns and the key that all its rows share."""
+    return schema.append(pa.field(key, kind or pa.string()))
+
+
+def conform(table: pa.Table, schema: pa.Schema, order: tuple[str, ...]) -> pa.Table:
+    """Returns the table with exactly the columns of ``schema``, sorted by ``order``.
+
+    Raises:
+        StoreError: A column is missing or cannot be cast.
+    """
+    missing = [name for name in schema.names if name not in table.column_names]
+    if missing:
+        raise StoreError(f"a table lacks the column {missing[0]!r}", hint=f"it has {', '.join(table.column_names)}")
+    try:
+        cast = table.select(schema.names).cast(schema)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise StoreError(f"a table has a column of the wrong type: {error}") from error
+    return cast.sort_by([(name, "ascending") for name in order])
+
+
+def with_key(table: pa.Table, key: str, value: str | int, kind: pa.DataType | None = None) -> pa.Table:
+    """Returns the table with a constant column, as files carry it."""
+    column = pa.repeat(pa.scalar(value, kind or pa.string()), table.num_rows)
+    return table.append_column(pa.field(key, column.type), column)
+
+
+def write_to(table: pa.Table, file: IO[bytes]) -> None:
+    """Writes a table as Parquet.
+
+    Float columns get no statistics: Arrow leaves NaN out of them, and an engine that trusts them then finds no NaN.
+    """
+    counted = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
+    statistics = True if len(counted) == table.num_columns else counted
+    pq.write_table(
+        table, file, compression="zstd", compression_level=_LEVEL, write_statistics=statistics, store_schema=False
+    )
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Writes one file and waits until it is on the disk."""
+    with open(path, "wb") as file:
+        write_to(table, file)
+        file.flush()
+        _flush(file.fileno())
+
+
+def write_text(text: str, path: Path) -> None:
+    """Writes one text file and waits until it is on the disk."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        _flush(file.fileno())
+
+
+def sync(directory: Path) -> None:
+    """Waits until the names in a directory are on the disk."""
+    if os.name == "nt":  # a directory cannot be opened there
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        _flush(handle)
+    finally:
+        os.close(handle)
+
+
+def _flush(handle: int) -> None:
+    os.fsync(handle)

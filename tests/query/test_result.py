@@ -1,0 +1,240 @@
+"""What a result gives, and the nodes that it names: found by value, whatever the query did with them."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+
+from fxstore.errors import QueryError
+from fxstore.query import text
+from fxstore.query.session import Store, connect
+from tests.query.conftest import nid, tiny
+from tests.store.records import graph, run
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT nid FROM nodes", ["nid"]),
+        ("SELECT name, nid AS q FROM nodes", ["q"]),
+        ("WITH a AS (SELECT nid AS k FROM nodes), b AS (SELECT k AS z FROM a) SELECT z FROM b", ["z"]),
+        ("SELECT nid FROM nodes UNION ALL SELECT src_nid FROM edges", ["nid"]),
+        ("SELECT stage, max(nid) AS last FROM nodes GROUP BY stage", ["last"]),
+        ("SELECT op, list(nid) AS members FROM nodes GROUP BY op", ["members"]),
+        ("SELECT lag(nid) OVER (ORDER BY nid) AS before, position FROM nodes", ["before"]),
+        ("SELECT nid, count(*) AS n FROM provenance GROUP BY nid", ["nid"]),
+        ("SELECT src_nid, dst_nid, dst_arg FROM edges", ["src_nid", "dst_nid"]),
+        ("SELECT a.nid, b.nid FROM nodes AS a JOIN nodes AS b ON a.nid = b.nid", ["nid", "nid_2"]),
+        ("SELECT ancestor_nid FROM provenance", ["ancestor_nid"]),
+        ("SELECT (SELECT max(nid) FROM nodes) AS one", ["one"]),
+        ("SELECT CASE WHEN position = 0 THEN nid END AS first FROM nodes", ["first"]),
+        ("FROM worst('cosine')", ["nid"]),
+        ("SELECT graph_id, overlay_id, sync_id FROM graphs, overlays, sync_sets", []),
+        ("SELECT position, source_line, length(name) FROM nodes", []),
+        ("SELECT nid + 100000 AS moved, nid / 2 AS half, nid::VARCHAR AS said FROM nodes", []),
+        ("SELECT nid >> 22 AS run_key, nid & 4194303 AS ordinal FROM nodes", []),
+        ("SELECT NULL::BIGINT AS nothing", []),
+        ("SELECT 1 AS nid", []),
+        ("SELECT 9223372036854775807 AS big, -1 AS small, 18446744073709551615::UBIGINT AS unsigned", []),
+    ],
+)
+def test_node_columns(store: Store, query: str, columns: list[str]) -> None:
+    assert store.sql(query).node_columns == columns
+
+
+def test_nids_are_in_the_order_of_the_rows_each_once(store: Store) -> None:
+    conv, relu, mean = (nid(store, f"edge:{name}") for name in ("aten_convolution_default", "relu_1", "mean_1"))
+    assert store.worst("cosine").nids() == [relu, mean, conv]
+    query = "SELECT list(dst_nid ORDER BY dst_nid) AS uses, src_nid FROM edges WHERE src_nid = ? GROUP BY src_nid"
+    result = store.sql(query, [conv])
+    assert result.row_nids() == [[relu, conv]]
+    assert result.nids() == [relu, conv]
+
+
+def test_a_result_that_names_no_node_says_what_to_add(store: Store) -> None:
+    result = store.sql("SELECT name FROM nodes")
+    assert result.row_nids() == [[]] * 10
+    with pytest.raises(QueryError, match="names no node") as error:
+        result.nids()
+    assert error.value.hint is not None
+    assert error.value.hint.startswith("add nid to the SELECT")
+    assert store.sql("SELECT name FROM nodes WHERE false").nids() == []
+
+
+def test_nodes_of_several_runs(store: Store) -> None:
+    store.commit(tiny("other"))
+    found = store.sql("SELECT nid FROM nodes WHERE name = 'relu_1'").nids()
+    assert sorted(found) == sorted([nid(store, "edge:relu_1"), nid(store, "edge:relu_1", "other")])
+
+
+def test_rows_columns_and_tables(store: Store) -> None:
+    result = store.sql("SELECT position, name FROM nodes WHERE stage = 'edge' ORDER BY position")
+    assert result.columns == ["position", "name"]
+    assert len(result) == 5
+    assert list(result) == result.fetchall()
+    assert result.fetchone() == (0, "x")
+    assert pa.table(result).equals(result.arrow())
+    assert result.df()["name"].tolist() == result.arrow()["name"].to_pylist()
+    assert "<td>relu_1</td>" in result._repr_html_()
+
+
+def test_values_are_plain_python(store: Store) -> None:
+    query = """
+        SELECT sum(position) AS s, MAP {'a': 1} AS m, [1, NULL] AS l, {'x': 1} AS r,
+               1.5::DECIMAL(4, 2) AS d FROM nodes"""
+    ((total, mapped, listed, record, exact),) = store.sql(query).fetchall()
+    assert (total, mapped, listed, record) == (20, {"a": 1}, [1, None], {"x": 1})
+    assert type(total) is int
+    assert float(exact) == 1.5  # type: ignore[arg-type]
+
+
+def test_rows_are_fetched_once_and_when_needed(store: Store) -> None:
+    result = store.sql("SELECT count(*) FROM runs")
+    store.commit(tiny("other"))
+    assert result.fetchall() == [(2,)]
+    store.commit(tiny("third"))
+    assert result.fetchall() == [(2,)]
+
+
+def test_coverage_is_that_of_the_ranking(store: Store) -> None:
+    for result in (
+        store.worst("cosine", n=1),
+        store.sql("SELECT name FROM worst('cosine', n := 1)"),
+        store.sql("SELECT name FROM first_bad(?, ?)", ["cosine", 0.99]),
+        store.sql("WITH w AS (FROM worst($m)) SELECT name FROM w WHERE value > $v", {"m": "cosine", "v": 0}),
+    ):
+        coverage = result.coverage
+        assert coverage is not None
+        assert (coverage.nodes, coverage.measured, coverage.not_measured, coverage.reasons) == (
+            4,
+            3,
+            1,
+            {"no buffer": 1},
+        )
+    assert store.sql("FROM nodes").coverage is None
+    assert store.sql("SELECT a.name FROM worst('cosine') AS a, worst('cosine') AS b").coverage is None
+
+
+def test_the_query_is_shown_as_a_user_writes_it(store: Store) -> None:
+    assert store.worst("cosine", n=3, stage="edge").query == "FROM worst('cosine', n := 3, stage := 'edge')"
+    assert store.sql("FROM runs").query == "FROM runs"
+
+
+def test_a_store_is_shared_by_threads(store: Store) -> None:
+    def ask(i: int) -> tuple[object, ...]:
+        if i % 5 == 0:
+            store.commit(tiny(f"run-{i}"))
+        return store.worst("cosine", run="tiny").fetchall()[1][2:4]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(ask, range(20))) == {("mean_1", 0.2)}
+    assert len(store.runs()) == 5
+
+
+def test_a_closed_store_says_so(store: Store) -> None:
+    result = store.sql("FROM runs")
+    store.close()
+    store.close()
+    for ask in (store.runs, lambda: store.commit(tiny()), result.fetchall, lambda: store.worst("cosine")):
+        with pytest.raises(Exception, match="the store is closed"):
+            ask()
+
+
+HOSTILE = ["</script>", "a|b", "\x1b[31mred", "line\nbreak", '"quoted"', "`code`", "e\u202emoc.exe", "=1+1", "\ud800"]
+
+
+def test_hostile_strings_stay_on_their_line() -> None:
+    names = [f"{i}{name}" for i, name in enumerate(HOSTILE[:-1])]
+    with connect(":memory:") as store:
+        store.commit(run({"float": graph(names)}))
+        result = store.sql("SELECT name, position FROM nodes ORDER BY position")
+        shown = text.box(result.columns, result.fetchall(), width=200)
+        assert len(shown.splitlines()) == len(names) + 4
+        assert not any(c in shown for c in "\x1b\u202e")
+        markdown = text.as_markdown(result.columns, result.fetchall())
+        assert len(markdown.splitlines()) == len(names) + 2
+        assert "</script>" not in markdown + result._repr_html_()
+        assert "a\\|b" in markdown
+
+
+def written(store: Store, style: str, query: str) -> str:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, "utf-8", newline="")
+    text.write(store.sql(query), out, style)
+    return raw.getvalue().decode("utf-8")
+
+
+def test_json_has_no_nan(store: Store) -> None:
+    query = """
+        SELECT 'NaN'::DOUBLE AS a, '-inf'::DOUBLE AS b, ['inf'::DOUBLE, NULL] AS c, MAP {'k': 1.5::DOUBLE} AS d,
+               NULL AS e"""
+    expected = {"a": "NaN", "b": "-Infinity", "c": ["Infinity", None], "d": {"k": 1.5}, "e": None}
+    assert json.loads(written(store, "json", query)) == [expected]
+    assert json.loads(written(store, "jsonl", query)) == expected
+    assert written(store, "csv", query) == 'a,b,c,d,e\nNaN,-Infinity,"[""Infinity"", null]","{""k"": 1.5}",\n'
+
+
+def test_binary_formats_hold_the_rows(store: Store) -> None:
+    import pyarrow.parquet as pq
+
+    for style in ("arrow", "parquet"):
+        raw = io.BytesIO()
+        result = store.worst("cosine")
+        out = io.TextIOWrapper(raw, "utf-8")
+        text.write(result, out, style)
+        raw.seek(0)
+        table = pa.ipc.open_stream(raw).read_all() if style == "arrow" else pq.read_table(raw)
+        assert table["name"].to_pylist() == result.arrow()["name"].to_pylist()
+        assert math.isnan(table["value"].to_pylist()[0])
+
+
+def test_a_box_fits_its_terminal() -> None:
+    columns = [f"column_{i}" for i in range(12)]
+    rows = [tuple("x" * (i * 5) or None for i in range(12)) for _ in range(60)]
+    for width in (60, 100, 200):
+        lines = text.box(columns, rows, width=width).splitlines()
+        assert max(map(len, lines[:44])) <= width
+        assert "60 rows, 40 shown" in lines
+        assert lines[-1].startswith("columns not shown: column_0")
+    assert text.box(["n"], []).splitlines()[-1] == "no rows"
+
+
+def test_a_box_looks_like_this(store: Store) -> None:
+    result = store.sql("SELECT name, value FROM worst('cosine') WHERE NOT isnan(value) ORDER BY value")
+    assert text.box(result.columns, result.fetchall()) == "\n".join(
+        [
+            "┌──────────────────────────┬───────┐",
+            "│ name                     │ value │",
+            "├──────────────────────────┼───────┤",
+            "│ mean_1                   │   0.2 │",
+            "│ aten_convolution_default │   0.9 │",
+            "└──────────────────────────┴───────┘",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1.0, "1"),
+        (0.99999997, "0.99999997"),
+        (0.9998471234, "0.999847"),
+        (1 - 2**-53, "0.9999999999999999"),
+        (1e-9, "1e-09"),
+        (-3.0, "-3"),
+        (1234567.0, "1234567"),
+        (1234567.54, "1234567.5"),
+        (1e20, "1e+20"),
+        (math.nan, "NaN"),
+        (-math.inf, "-Infinity"),
+        (True, "true"),
+        (None, ""),
+    ],
+)
+def test_no_value_is_shown_as_a_whole_number_that_is_none(value: object, shown: str) -> None:
+    assert text.cell(value) == shown
