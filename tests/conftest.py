@@ -40,9 +40,9 @@ def demo_compile() -> Compiled:
     pytest.importorskip("executorch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        from fxstore.ingest import adapters
         from fxstore.ingest.demo.network import demo_network
         from fxstore.ingest.demo.pipeline import compile_network
-        from fxstore.ingest import adapters
 
         network, inputs = demo_network()
         compiled = Compiled(inputs)

@@ -53,12 +53,14 @@ def run(command: str, folder: Path) -> str:
 
 
 def comparable(text: str) -> list[str]:
-    """Returns what must not change: without frames, ids, times, sizes and the last digits of numbers."""
+    """Returns what must not change: without frames, ids, times, sizes, last digits and where a cell is cut."""
     text = re.sub(r"\b\d{14,17}\b", "NID", text)
     text = re.sub(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b", "RUN", text)
     text = re.sub(r"\d{4}-\d\d-\d\d[ T][\d:.]+", "TIME", text)
     text = re.sub(r"\[ *[\d.]+ s\]", "[T s]", text)
     text = re.sub(r"\([\d.]+ [KM]?B\)", "(SIZE)", text)
+    text = re.sub(r"…[^\s│]*/", "…/", text)
+    text = re.sub(r"([^\s│]{8})[^\s│]*…", r"\1…", text)
     text = re.sub(r"\d+\.\d+(e-?\d+)?", lambda m: f"{float(m[0]):.3g}", text)
     lines = [re.sub(r"[│ ]+", " ", line).strip() for line in text.splitlines()]
     return [line for line in lines if line and not set(line) <= set("┌┬┐├┼┤└┴┘─")]

@@ -135,3 +135,16 @@ def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
         "worst",
     ):
         assert verb in out
+
+
+def test_the_demo_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert run(["demo"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "fxstore: the demo needs an optional package",
+        '  pip install "fxstore[executorch]"',
+    ]
+    assert list(tmp_path.iterdir()) == []

@@ -123,6 +123,12 @@ def test_the_device_agrees_with_the_quantised_graph_at_every_port(store: Any) ->
     assert min(value for _, value in rows) > 0.999
 
 
+def test_a_getitem_shows_the_source_line_of_what_it_came_from(store: Any) -> None:
+    rows = store.worst("cosine", n=20, overlay="runtime vs quantized").arrow().to_pylist(maps_as_pydicts="strict")
+    assert {row["name"].partition("_")[0] for row in rows} >= {"getitem"}
+    assert all(row["source_file"].endswith("network.py") and row["source_line"] for row in rows)
+
+
 def test_every_number_has_a_node_and_every_missing_one_a_reason(store: Any) -> None:
     assert store.sql(
         "SELECT count(*) FROM metrics WHERE (status = 'not_measured') <> (value IS NULL) "

@@ -238,3 +238,8 @@ def test_a_box_looks_like_this(store: Store) -> None:
 )
 def test_no_value_is_shown_as_a_whole_number_that_is_none(value: object, shown: str) -> None:
     assert text.cell(value) == shown
+
+
+def test_a_path_that_is_too_long_keeps_its_end() -> None:
+    shown = text.box(["source_file"], [("/a/long/way/down/to/model.py",)], width=20)
+    assert "…own/to/model.py" in shown

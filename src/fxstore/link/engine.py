@@ -88,7 +88,7 @@ def _graphs(run: Run, stages: Sequence[Stage]) -> list[tuple[object, ...]]:
 
 
 def _ancestors(run: Run) -> list[tuple[int, int, int]]:
-    """Resolves the sources that are nodes of this run: in the latest stage before that has the identity and the name."""
+    """Resolves the sources that are nodes of this run: in the latest stage before with that identity and name."""
     index: dict[tuple[int, str], list[int]] = {}
     for node in range(len(run)):
         for number in run.graphs[run.graph[node]].identities:

@@ -8,6 +8,7 @@ import html
 import io
 import json
 import math
+import re
 import shutil
 import unicodedata
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ Rows = Sequence[Sequence[object]]
 FORMATS: Final = ("box", "csv", "json", "jsonl", "markdown", "arrow", "parquet")
 _SHOWN_ROWS: Final = 40
 _LEAST_WIDTH: Final = 6
+_PATH: Final = re.compile(r"(?:[A-Za-z]:)?[/\\][!-~]+")
 _READABLE_WIDTH: Final = 16
 
 
@@ -196,8 +198,11 @@ def _width(text: str) -> int:
 
 
 def _cut(text: str, width: int) -> str:
+    """Returns the beginning of a text that fits; of a path, its end."""
     if _width(text) <= width:
         return text
+    if _PATH.fullmatch(text):
+        return "…" + text[len(text) - width + 1 :]
     kept, used = [], 0
     for c in text:
         used += _width(c)

@@ -14,8 +14,10 @@ damaged(ordinal) AS (
 first AS MATERIALIZED (
     SELECT r.* FROM ranked AS r ANTI JOIN damaged AS t ON t.ordinal = r.ordinal WHERE r.is_bad
 )
-SELECT d.nid, d.stage, d.name, r.value, r.status, d.target, d.module_path, d.source_file, d.source_line,
-       _other_stages(c.entries, d.stage) AS counterparts,
+SELECT d.nid, d.stage, d.name, r.value,
+       CASE WHEN d.source_file IS NULL THEN c.source.file ELSE d.source_file END AS source_file,
+       CASE WHEN d.source_file IS NULL THEN c.source.line ELSE d.source_line END AS source_line,
+       d.module_path, _other_stages(c.entries, d.stage) AS counterparts, d.target, r.status,
        row_number() OVER (ORDER BY r.stage_index, r.ordinal) AS rank, r.metric, r.reason, r.overlay_name AS overlay,
        r.scope, d.method, d.path
 FROM first AS r

@@ -39,14 +39,18 @@ FROM worst_of_node AS w;
 CREATE MACRO _counterparts(p_run, p_ordinals) AS TABLE
 WITH asked AS MATERIALIZED (SELECT unnest(p_ordinals)::INTEGER AS ordinal),
 members AS (
-    SELECT a.ordinal AS of_ordinal, n.stage, n.stage_index, arg_min(n.name, (NOT m.is_primary, n.ordinal)) AS name
+    SELECT a.ordinal AS of_ordinal, n.stage, n.stage_index,
+           arg_min({'name': n.name, 'file': n.source_file, 'line': n.source_line}, (NOT m.is_primary, n.ordinal)) AS best
     FROM asked AS a
     JOIN _run_sync_sets(p_run) AS f ON f.ordinal = a.ordinal AND f.focus
     JOIN _run_sync_sets(p_run) AS m ON m.sync_set = f.sync_set
     JOIN _run_nodes(p_run) AS n ON n.ordinal = m.ordinal
     GROUP BY ALL
 )
-SELECT m.of_ordinal AS ordinal, list({'stage': m.stage, 'name': m.name} ORDER BY m.stage_index) AS entries
+SELECT m.of_ordinal AS ordinal, 
+       list({'stage': m.stage, 'name': m.best.name} ORDER BY m.stage_index) AS entries,
+       list({'file': m.best.file, 'line': m.best.line} ORDER BY m.stage_index)
+           FILTER (WHERE m.best.file IS NOT NULL)[1] AS source
 FROM members AS m GROUP BY m.of_ordinal;
 CREATE MACRO _other_stages(entries, own) AS
     map_from_entries(list_filter(coalesce(entries, []::STRUCT(stage VARCHAR, name VARCHAR)[]), lambda e: e.stage <> own));
