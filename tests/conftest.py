@@ -22,11 +22,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @dataclass
 class Compiled:
-    """One real compile: each stage's snapshot, taken as it appeared, and the live objects."""
+    """One real compile: each stage's snapshot and values, taken as it appeared, and the live objects."""
 
     inputs: tuple[Any, ...]
     stages: list[Any] = field(default_factory=list)
     sources: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     program: Any = None
     record: Any = None
 
@@ -41,6 +42,7 @@ def demo_compile() -> Compiled:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from fxstore.ingest import adapters
+        from fxstore.ingest.values import capture_values
         from fxstore.ingest.demo.network import demo_network
         from fxstore.ingest.demo.pipeline import compile_network
 
@@ -51,6 +53,9 @@ def demo_compile() -> Compiled:
             (snapshot,) = adapters.read(source).stages
             compiled.stages.append(replace(snapshot, name=name))
             compiled.sources[name] = source
+            if name != "runtime":
+                program = source.exported_program() if hasattr(source, "to_executorch") else source
+                compiled.values[name] = capture_values(program, inputs).values
 
         compiled.program = compile_network(network, inputs, stage)
         compiled.record = compiled.program.get_etrecord()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("executorch")
 from tests.conftest import Compiled
 from tests.link.graphs import Linked
+
+from fxstore.metrics import compare
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +134,29 @@ def test_nothing_is_unmatched_without_a_reason_a_person_understands(linked: Link
         assert reason, (label, towards)
     assert linked.unmatched()["float:p_stem_bn_weight", "prepared"] == "folded into conv2d"
     assert linked.unmatched()["runtime:alloc", "lowered"] == "memory planned by to_executorch"
+
+
+def test_every_value_pair_holds_equal_values_where_a_stage_keeps_floats(linked: Linked, demo_compile: Compiled) -> None:
+    """The pairs are compared by running both stages; only quantisation itself may change a value."""
+    classes: dict[int, list[tuple[str, tuple[str, str, int]]]] = {}
+    for row in linked.tables["value_classes"].to_pylist():
+        stage, _, rest = linked.label(row["ordinal"]).partition(":")
+        path, _, name = rest.rpartition("/")
+        classes.setdefault(row["value_class"], []).append((stage, (path, name, row["port"])))
+    compared = dict.fromkeys(itertools.pairwise(demo_compile.values), 0)
+    for earlier, later in compared:
+        for members in classes.values():
+            arrays = {
+                (stage, *key): demo_compile.values[stage][key]
+                for stage, key in members
+                if stage in (earlier, later) and key in demo_compile.values[stage]
+            }
+            first = next(iter(arrays.values()), None)
+            for key, value in arrays.items():
+                assert value.shape == first.shape, (earlier, later, key)
+                if (earlier, later) == ("float", "prepared"):
+                    np.testing.assert_allclose(value, first, rtol=1e-3, atol=1e-4, err_msg=str(key))
+                else:  # one rounding that falls the other way moves what comes after by a step of the scale
+                    assert compare(first, value, ["cosine"])["cosine"].value > 0.999, key
+                compared[earlier, later] += len(arrays) > 1
+    assert all(count > 30 for count in compared.values()), compared

@@ -94,12 +94,22 @@ def _held(pair: Pair) -> Iterator[tuple[Port, Port, Link]]:
             continue
         if link.dst in folded and link.evidence != "structure":
             continue
+        if run.is_boundary(a) and not folded.isdisjoint(_consumers(run, link.dst)):
+            continue  # the batch-norm is in the weight now
         rivals = [other.src for other in pair.to_earlier[link.dst] if other.evidence in ("from_node", "handle")]
         if len(rivals) > 1 and a != _last(run, rivals, link.dst):
             continue
         same = run.op_type[a] == run.op_type[link.dst] and run.ports[a] == run.ports[link.dst]
         for port in range(run.ports[a] if same else 1):
             yield (a, port), (link.dst, port), link
+
+
+def _consumers(run: Run, node: int) -> set[int]:
+    """Returns the nodes that use a value, looking through what observes or quantises it."""
+    found: set[int] = set()
+    for user in run.users[node]:
+        found |= _consumers(run, user) if run.is_quantiser(user) else {user}
+    return found
 
 
 def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
