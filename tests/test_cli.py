@@ -148,3 +148,26 @@ def test_the_demo_says_what_to_install(
         '  pip install "fxstore[executorch]"',
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_ingest_creates_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FXSTORE_STORE", raising=False)
+    assert run(["ingest", "nope.etrecord"]) == 1
+    assert capsys.readouterr().err.startswith("fxstore: no such file: nope.etrecord")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_one_line(store: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    done = subprocess.run(
+        f"{sys.executable} -m fxstore sql 'FROM nodes' > /dev/full",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "fxstore: No space left on device\n")

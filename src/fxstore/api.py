@@ -33,7 +33,7 @@ class Store(session.Store):
 
         Args:
             source: Whatever an adapter accepts (a graph module, an exported program, a program manager, an ETRecord, a
-                path), or a dict from stage names to such sources, in pipeline order.
+                path), what an adapter has read, or a dict from stage names to such sources, in pipeline order.
             name: The run's name; default: the file's, or ``run``.
             tags: Free text by which runs are found again.
             model: Name of the model.
@@ -54,7 +54,7 @@ class Store(session.Store):
             for stage, one in source.items():
                 recorder.stage(str(stage), one)
         else:
-            recorder.add(adapters.read(source))
+            recorder.add(source if isinstance(source, adapters.Ingested) else adapters.read(source))
         return recorder.finish()
 
     def record(

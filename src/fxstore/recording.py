@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata
 from types import TracebackType
@@ -66,11 +67,13 @@ class Recorder:
         self._status = "complete"
         self._stages: list[Stage] = []
         self._sources: dict[str, object] = {}
+        self._states: dict[str, object] = {}
+        self._versions: dict[str, str] = {}
         self._overlays: list[Overlay] = []
         self._linked: Structure | None = None
 
     def stage(self, name: str, source: object) -> None:
-        """Takes a snapshot of a source now; later edits of it change nothing.
+        """Takes a snapshot of a source now; later edits of it change nothing in the store.
 
         Args:
             name: The stage's name; a source that holds several stages gives them all, each as ``name/its own``.
@@ -79,22 +82,20 @@ class Recorder:
         Raises:
             UsageError: The name is taken, or empty.
         """
-        if not name or any(stage.name == name for stage in self._stages):
-            raise UsageError(f"a stage cannot be called {name!r}", hint="each stage of a run needs a name of its own")
+        self._check_name(name)
         try:
             found = adapters.read(source)
         except Exception as error:  # whatever it is, the user's compile must go on
-            if self._strict:
-                raise
-            _log.warning("stage %s is not recorded: %s", name, error)
-            self._append(Stage(name, (), status="failed", note=str(error)))
-            self._status = "partial"
+            self._lost(f"stage {name} is not recorded", error)
+            self._stages.append(Stage(name, (), status="failed", note=str(error)))
             return
-        self._status = "partial" if found.status != "complete" else self._status
+        several = len(found.stages) > 1
         for stage in found.stages:
-            self._append(replace(stage, name=name if len(found.stages) == 1 else f"{name}/{stage.name}"))
-        if len(found.stages) == 1:
+            self._append(replace(stage, name=f"{name}/{stage.name}" if several else name))
+        self._take(found)
+        if not several:
             self._sources[name] = source
+            self._states[name] = adapters.state_of(source)
 
     def nodes(self, name: str) -> int:
         """Returns the number of nodes of a recorded stage, those of nested graphs included."""
@@ -102,10 +103,9 @@ class Recorder:
 
     def add(self, found: adapters.Ingested) -> None:
         """Takes in what an adapter read, under its own stage names."""
-        self._status = "partial" if found.status != "complete" else self._status
         for stage in found.stages:
             self._append(stage if stage.name else replace(stage, name=stage.kind))
-        self._overlays.extend(found.overlays)
+        self._take(found)
 
     def passes(self, passes: Iterable[Callable[..., Any]]) -> list[Callable[..., Any]]:
         """Wraps passes so that the graph that each returns, or edits, becomes a stage named after the pass."""
@@ -150,23 +150,29 @@ class Recorder:
     ) -> None:
         """Runs stages on an input and stores how far each of their values is from the reference's.
 
+        A failure while they run is logged, and the run is ``partial`` then; it is raised where the recorder is strict.
+
         Args:
             inputs: One input: a tuple as the model takes it.
             reference: The stage that counts as right.
             metrics: Names from :mod:`fxstore.metrics`; default: cosine, mse, max_abs, sqnr.
-            stages: What to measure; default: every later stage that runs in Python and was not edited since.
+            stages: What to measure; default: every later stage that runs in Python. What was edited since it was
+                recorded is left out then, and logged.
+            method: The entry point that is run.
 
         Raises:
-            UsageError: A stage is unknown, or cannot be run.
+            UsageError: A stage or a metric is unknown, cannot be run or was edited, or nothing is left to measure.
         """
         from fxstore.ingest.running import measure_stage
 
-        names = self._runnable(reference, stages)
+        self._check_metrics(metrics)
+        source = self._source(reference)
+        names = list(stages) if stages is not None else self._runnable_after(reference)
         for name in names:
-            rows = measure_stage(
-                self._structure(), self._source(reference), self._source(name), inputs, reference, name, metrics, method
-            )
-            self._overlays.append(_accuracy(name, reference, "measured in Python", rows))
+            other = self._source(name)
+            with self._watch(f"{name} is not measured against {reference}"):
+                rows = measure_stage(self._structure(), source, other, inputs, reference, name, metrics, method)
+                self._overlays.append(_accuracy(name, reference, "measured in Python", rows))
 
     def device(
         self,
@@ -179,22 +185,28 @@ class Recorder:
     ) -> None:
         """Runs the emitted program with tracing, in a process of its own, and stores accuracy and latency.
 
+        A failure while it runs is logged, and the run is ``partial`` then; it is raised where the recorder is strict.
+
         Args:
             inputs: One input: a tuple as the model takes it.
             stage: A stage whose source is an ``ExecutorchProgramManager``.
             reference: The stage that counts as right.
+            metrics: Names from :mod:`fxstore.metrics`; default: cosine, mse, max_abs, sqnr.
+            method: The entry point that is run.
 
         Raises:
-            UsageError: A stage is unknown, or is no emitted program.
-            DeviceError: The program cannot be run.
+            UsageError: A stage or a metric is unknown, was edited, or is no emitted program.
         """
         from fxstore.ingest.running import run_on_device
 
-        found = run_on_device(
-            self._structure(), self._source(reference), self._source(stage), inputs, reference, stage, metrics, method
-        )
-        self._overlays.append(Overlay(f"{stage} latency", "latency", "ETDump", found.latency, "ns", "lower"))
-        self._overlays.append(_accuracy(stage, reference, "ETDump and debug buffer", found.accuracy))
+        self._check_metrics(metrics)
+        source, program = self._source(reference), self._source(stage)
+        if not hasattr(program, "buffer"):
+            raise UsageError(f"stage {stage!r} is no emitted program", hint="record what to_executorch() returns")
+        with self._watch(f"{stage} is not run on the device"):
+            found = run_on_device(self._structure(), source, program, inputs, reference, stage, metrics, method)
+            self._overlays.append(Overlay(f"{stage} latency", "latency", "ETDump", found.latency, "ns", "lower"))
+            self._overlays.append(_accuracy(stage, reference, "ETDump and debug buffer", found.accuracy))
 
     def finish(self) -> Run:
         """Commits the run, once, and returns it.
@@ -212,7 +224,7 @@ class Recorder:
                 tuple(self._overlays),
                 self.model,
                 self.tags,
-                _versions(),
+                {**_versions(), **self._versions},
                 self._status,
             )
             names = tuple(stage.name for stage in self._stages)
@@ -232,12 +244,38 @@ class Recorder:
                 return
         self.finish()
 
+    def _check_name(self, name: str) -> None:
+        if not name or any(stage.name == name for stage in self._stages):
+            raise UsageError(f"a stage cannot be called {name!r}", hint="each stage of a run needs a name of its own")
+
     def _append(self, stage: Stage) -> None:
+        self._check_name(stage.name)
         same = next((other.name for other in self._stages if stage.graphs and _content(other) == _content(stage)), None)
         if same is not None:
             stage = replace(stage, note="; ".join(filter(None, (stage.note, f"content equals stage {same}"))))
         self._stages.append(stage)
         self._linked = None
+
+    def _take(self, found: adapters.Ingested) -> None:
+        self._status = "partial" if found.status != "complete" else self._status
+        self._overlays.extend(found.overlays)
+        self._versions.update(found.versions)
+
+    @contextmanager
+    def _watch(self, what: str) -> Iterator[None]:
+        """Lets a caller's mistake through; anything else is lost, not raised, unless the recorder is strict."""
+        try:
+            yield
+        except UsageError:
+            raise
+        except Exception as error:
+            self._lost(what, error)
+
+    def _lost(self, what: str, error: Exception) -> None:
+        if self._strict:
+            raise error
+        _log.warning("%s: %s", what, error)
+        self._status = "partial"
 
     def _structure(self) -> Structure:
         if self._linked is None:
@@ -245,6 +283,7 @@ class Recorder:
         return self._linked
 
     def _source(self, name: str) -> object:
+        """Returns a stage's live object, as long as it is what was recorded."""
         source = self._sources.get(name)
         if source is None:
             known = [stage.name for stage in self._stages]
@@ -252,26 +291,37 @@ class Recorder:
             raise UsageError(f"stage {name!r} {why}", hint=nearest(name, known) or f"stages: {', '.join(known)}")
         now = adapters.read(source).stages[0]
         then = next(stage for stage in self._stages if stage.name == name)
-        if _content(now) != _content(then):
+        if _content(now) != _content(then) or adapters.state_of(source) != self._states[name]:
             raise UsageError(
-                f"stage {name!r} was edited after it was recorded", hint="record a deep copy of it instead"
+                f"stage {name!r} was edited after it was recorded",
+                hint="measure it before it is edited, or record a deep copy of it",
             )
         return source
 
-    def _runnable(self, reference: str, stages: Sequence[str] | None) -> list[str]:
-        if stages is not None:
-            return list(stages)
+    def _runnable_after(self, reference: str) -> list[str]:
         names = [stage.name for stage in self._stages]
-        after = names[names.index(reference) + 1 :] if reference in names else []
         found = []
-        for name in after:
-            try:
-                self._source(name)
-            except UsageError:
+        for stage in self._stages[names.index(reference) + 1 :]:
+            if stage.kind == "runtime":
                 continue
-            if self._stages[names.index(name)].kind != "runtime":
-                found.append(name)
+            try:
+                self._source(stage.name)
+            except UsageError as error:
+                _log.warning("left out of the measurement: %s", error)
+            else:
+                found.append(stage.name)
+        if not found:
+            raise UsageError(f"no stage after {reference!r} can be measured", hint=f"stages: {', '.join(names)}")
         return found
+
+    def _check_metrics(self, metrics: Sequence[str] | None) -> None:
+        from fxstore.metrics import METRICS
+
+        for name in metrics or ():
+            if name not in METRICS:
+                raise UsageError(
+                    f"no metric {name!r}", hint=nearest(str(name), METRICS) or f"one of {', '.join(METRICS)}"
+                )
 
     def _watched(self, one: Callable[..., Any]) -> Callable[..., Any]:
         label = getattr(one, "__name__", type(one).__name__)

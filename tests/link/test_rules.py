@@ -104,7 +104,7 @@ def test_observers_and_quantisers_belong_to_the_value_they_observe() -> None:
         N("linear", "linear", "observe_x observe_w", [(1, "linear")]),
     ])  # fmt: skip
     quantized = graph(3, [
-        N("x", "placeholder"),
+        N("x", "placeholder", key="input:0"),
         N("q", "quantize_per_tensor", "x", [(2, "observe_x", "observe_x")]),
         N("dq", "dequantize_per_tensor", "q", [(2, "observe_x", "observe_x")]),
         N("codes", "get_attr"),
@@ -117,7 +117,12 @@ def test_observers_and_quantisers_belong_to_the_value_they_observe() -> None:
     assert links["s1:observe_x", "s2:dq"] == links["s1:observe_w", "s2:dq_w"] == "from_node"
     assert links["s1:w", "s2:codes"] == "observer"
     assert {"s0:w", "s1:w", "s1:observe_w", "s2:dq_w"} <= set(linked.set_of("s2:dq_w")) | {"s1:w"}
-    assert linked.values("s2:dq") == {"s1:observe_x.0"}
+    assert linked.values("s2:dq") == {
+        "s0:x.0",
+        "s1:x.0",
+        "s1:observe_x.0",
+    }  # and not the unquantised x of its own stage
+    assert linked.values("s2:x") == {"s0:x.0", "s1:x.0"}
 
 
 def delegated(first: int) -> list[object]:
@@ -242,3 +247,21 @@ def test_linking_grows_linearly() -> None:
 
     seconds(100)
     assert seconds(4000) < 12 * max(seconds(1000), 0.02)
+
+
+def test_a_deep_copy_is_recognised_by_all_that_is_cited_of_it() -> None:
+    nodes = [N("x", "placeholder", key="input:0"), N("sin", "sin", "x"), N("cos", "cos", "sin"), N("add", "add", "cos")]
+    later = graph(
+        9, [N("a", "sin", "", [(7, "sin")]), N("b", "cos", "a", [(7, "cos")]), N("c", "add", "b", [(7, "add")])]
+    )
+    assert Linked(graph(1, nodes), later).links() == {
+        ("s0:sin", "s1:a"): "from_node",
+        ("s0:cos", "s1:b"): "from_node",
+        ("s0:add", "s1:c"): "from_node",
+    }
+    other = graph(
+        9, [N("a", "sin", "", [(7, "sin")]), N("b", "cos", "a", [(7, "tanh")]), N("c", "add", "b", [(7, "add")])]
+    )
+    assert Linked(graph(1, nodes), other).links() == {}
+    partly = graph(9, [N("b", "cos", "", [(7, "cos")])])
+    assert Linked(graph(1, nodes), partly).links() == {}

@@ -76,6 +76,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        click.echo(f"fxstore: {_one_line(error.strerror or str(error))}{_one_line(where)}", err=True)
+        return 1
 
 
 def _one_line(text: str) -> str:

@@ -40,28 +40,31 @@ def value_pairs(structure: Structure, reference: str, stage: str, method: str) -
     once, at the operator; a delegate's at its ``getitem``, which names one port.
     """
     theirs, ours = Nodes(structure, reference, method), Nodes(structure, stage, method)
-    pairs = []
-    seen: set[int] = set()
+    pairs: list[Pair[Key]] = []
+    same: dict[int, str] = {}
     for members in _classes(structure):
-        refs = [(node, port) for node, port in members if node in theirs.key]
-        values = [(node, port) for node, port in members if node in ours.key]
+        refs = [(node, port) for node, port, _ in members if node in theirs.key]
+        values = [(node, port) for node, port, evidence in members if node in ours.key and evidence != "observer"]
         if not refs or not values:
             continue
         ref, ref_port = _representative(theirs, refs)
-        seen.update(node for node, _ in values)
-        for node, port in _representatives(ours, values):
-            if ours.role[node] in _CONSTANT:
-                continue
-            pairs.append(Pair((*theirs.key[ref], ref_port), (*ours.key[node], port), ref, node, port))
-    pairs.extend(_unpaired(ours, seen, structure, reference, stage))
+        chosen = _representatives(ours, values)
+        same |= {node: f"same value as {ours.key[chosen[0][0]][1]}" for node, _ in values}
+        for node, port in chosen:
+            if ours.role[node] not in _CONSTANT:
+                pairs.append(Pair((*theirs.key[ref], ref_port), (*ours.key[node], port), ref, node, port))
+    paired = {pair.ordinal for pair in pairs}
+    pairs.extend(_unpaired(ours, paired, same, structure, reference, stage))
     return sorted(pairs, key=lambda pair: (pair.ordinal, pair.port))
 
 
-def _classes(structure: Structure) -> Iterator[list[tuple[int, int]]]:
-    classes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+def _classes(structure: Structure) -> Iterator[list[tuple[int, int, str | None]]]:
+    """Yields the members of each class; those with the evidence ``observer`` are references only."""
+    classes: dict[int, list[tuple[int, int, str | None]]] = defaultdict(list)
     table = structure.tables["value_classes"]
-    for number, node, port in zip(*(table[c].to_pylist() for c in ("value_class", "ordinal", "port")), strict=True):
-        classes[number].append((node, port))
+    columns = (table[c].to_pylist() for c in ("value_class", "ordinal", "port", "evidence"))
+    for number, node, port, evidence in zip(*columns, strict=True):
+        classes[number].append((node, port, evidence))
     yield from classes.values()
 
 
@@ -82,7 +85,9 @@ def _passes_on(nodes: Nodes, node: int) -> int:
     return {"getitem": 1}.get(nodes.op_type[node], 2 if nodes.role[node] == "delegate" else 0)
 
 
-def _unpaired(ours: Nodes, seen: set[int], structure: Structure, reference: str, stage: str) -> Iterator[Pair[Key]]:
+def _unpaired(
+    ours: Nodes, paired: set[int], same: dict[int, str], structure: Structure, reference: str, stage: str
+) -> Iterator[Pair[Key]]:
     stages = list(dict.fromkeys(structure.tables["graphs"]["stage"].to_pylist()))
     later = stages[stages.index(stage) :]
     reasons = {
@@ -91,13 +96,14 @@ def _unpaired(ours: Nodes, seen: set[int], structure: Structure, reference: str,
         if row["towards"] not in later
     }
     for node, key in ours.key.items():
-        if node in seen or ours.role[node] not in _MEASURED | _CONSTANT:
+        if node in paired or ours.role[node] not in _MEASURED | _CONSTANT:
             continue
-        reason = (
-            "constant"
-            if ours.role[node] in _CONSTANT
-            else reasons.get(node, f"no value in {reference} to compare with")
-        )
-        if ours.role[node] == "delegate":
+        if ours.role[node] in _CONSTANT:
+            reason = "constant"
+        elif ours.role[node] == "delegate":
             reason = "measured at its outputs"
+        elif ours.op_type[node].startswith("quantize_"):
+            reason = "integer codes: measured where they are dequantised"
+        else:
+            reason = same.get(node) or reasons.get(node) or f"no value in {reference} to compare with"
         yield Pair(None, (*key, 0), None, node, 0, reason)

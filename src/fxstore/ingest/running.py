@@ -58,13 +58,12 @@ def run_on_device(
     """Runs an emitted program with tracing; returns accuracy against the reference, and latency."""
     from fxstore.ingest.device import run_pte
 
-    if not hasattr(program, "buffer"):
-        raise UsageError(f"stage {stage!r} is no emitted program", hint="record what to_executorch() returns")
     top, base = _top(structure, stage, method)
     run = run_pte(bytes(program.buffer), [(method, list(inputs))])
     execution = read_etdump(run.etdump, run.debug).executions[0]
     attached = attach(execution, emitted_graph(top))
     values, missing = named(top, attached)
+    values |= _fed(top, inputs)
     comparison, wanted = _compared(structure, reference_source, inputs, reference, stage, metrics, method)
     for key in wanted:
         if key in values:
@@ -86,10 +85,16 @@ def _compared(
     """Runs the reference; returns the comparison that waits for the other stage's values, and which it wants."""
     from fxstore.ingest.values import capture_values
 
+    for name in (reference, stage):
+        _top(structure, name, method)
     pairs = value_pairs(structure, reference, stage, method)
     wanted = {pair.reference for pair in pairs if pair.reference is not None}
     captured = capture_values(_graph_of(reference_source, method), inputs, keep=wanted.__contains__)
     values: dict[Key, Array] = captured.values
+    failed = [reason for reason in captured.missing.values() if " failed: " in reason]
+    outputs = _outputs(_top(structure, reference, method)[0])
+    if failed and outputs and not any(output in values for output in outputs & wanted):
+        raise UsageError(f"the reference failed on this input: {failed[0]}", hint="pass an input as the model takes it")
     comparison = Comparison(
         pairs,
         values,
@@ -99,6 +104,24 @@ def _compared(
         reference_qparams=quantised_ports(_graphs(structure, reference, method)),
     )
     return comparison, [pair.value for pair in pairs if pair.reason is None]
+
+
+def _fed(top: Graph, inputs: Sequence[Any]) -> dict[Key, Array]:
+    """Returns the values of the inputs: what the program was given, which the runtime does not log."""
+    from fxstore.ingest.values import to_array
+
+    places = {f"input:{i}": value for i, value in enumerate(inputs) if hasattr(value, "detach")}
+    return {(top.path, name, 0): to_array(places[key]) for name, key in top.signature.items() if key in places}
+
+
+def _outputs(graph: Graph) -> set[Key]:
+    """Returns the values that a graph returns."""
+    names, ops = graph.nodes["name"].to_pylist(), graph.nodes["op"].to_pylist()
+    return {
+        (graph.path, names[edge["src"]], edge["src_port"])
+        for edge in graph.edges.to_pylist()
+        if ops[edge["dst"]] == "output"
+    }
 
 
 def _graph_of(source: Any, method: str) -> Any:

@@ -12,7 +12,7 @@ from fxstore.link.rules import Link, Pair, link_pair
 from fxstore.link.run import Run
 from fxstore.link.sets import sync_sets
 from fxstore.link.unmatched import unmatched
-from fxstore.link.values import value_classes
+from fxstore.link.values import memberships, value_classes
 from fxstore.records import Stage, Structure
 
 
@@ -32,11 +32,7 @@ def structure_of(stages: Sequence[Stage]) -> Structure:
     links.sort(key=lambda link: (link.src, link.dst))
     classes = value_classes(run, pairs)
     sets, _ = sync_sets(run, links, classes)
-    values = [
-        (number, node, port, classes.evidence.get((node, port)))
-        for number, members in enumerate(classes.members())
-        for node, port in members
-    ]
+    values = [(number, *member) for number, members in enumerate(memberships(run, classes)) for member in members]
     rows: dict[str, Sequence[tuple[object, ...]]] = {
         "graphs": _graphs(run, stages),
         "links": [(link.src, link.dst, link.evidence, link.inferred, link.note) for link in links],

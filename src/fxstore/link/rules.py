@@ -80,8 +80,9 @@ def exact_source(pair: Pair) -> Iterator[Link]:
     """A hop of the chain names a node of the earlier stage: its graph, its name and its target."""
     run = pair.run
     index: dict[Hop, list[int]] = defaultdict(list)
+    copied = copies(pair)
     for a in pair.earlier:
-        for number in run.graphs[run.graph[a]].identities:
+        for number in run.graphs[run.graph[a]].identities | copied.get(run.graph[a], set()):
             index[number, run.name[a]].append(a)
     for b in pair.open():
         for hop, target, _ in run.chain[b]:
@@ -90,6 +91,40 @@ def exact_source(pair: Pair) -> Iterator[Link]:
                 if _same_side(run, found[0], b):
                     yield Link(found[0], b, "from_node")
                 break
+
+
+def copies(pair: Pair) -> dict[int, set[int]]:
+    """Returns, by index of an earlier graph, the identities under which the later stage cites a copy of it.
+
+    A deep copy has a number of its own, but names, targets and provenance are the original's: all that is cited of it
+    must agree, and be at least half of the graph. A graph that is cited by its own number needs no such search.
+    """
+    run = pair.run
+    cited: dict[int, dict[str, tuple[str, list[tuple[Hop, str, str]]]]] = defaultdict(dict)
+    for b in pair.later:
+        if not run.is_boundary(b):
+            for depth, ((number, name), target, _) in enumerate(run.chain[b]):
+                cited[number].setdefault(name, (target, run.chain[b][depth + 1 :]))
+    known = {number for graph in run.graphs for number in graph.identities}
+    originals: dict[int, dict[str, int]] = defaultdict(dict)
+    for a in pair.earlier:
+        if not run.is_boundary(a):
+            originals[run.graph[a]].setdefault(run.name[a], a)
+    found: dict[int, set[int]] = defaultdict(set)
+    for graph, nodes in originals.items():
+        if not cited.keys().isdisjoint(run.graphs[graph].identities):
+            continue
+        for number, names in cited.items():
+            if number not in known and 2 * len(names) >= len(nodes) and _agree(run, nodes, names):
+                found[graph].add(number)
+    return found
+
+
+def _agree(run: Run, nodes: dict[str, int], names: dict[str, tuple[str, list[tuple[Hop, str, str]]]]) -> bool:
+    return all(
+        name in nodes and _same_target(run.target[nodes[name]], target) and run.chain[nodes[name]] == tail
+        for name, (target, tail) in names.items()
+    )
 
 
 def signature(pair: Pair) -> Iterator[Link]:

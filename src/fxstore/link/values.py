@@ -13,7 +13,8 @@ from fxstore.link.rules import Link, Pair
 from fxstore.link.run import Run
 
 Port = tuple[int, int]
-_STRENGTH = ("alias", "identity", "from_node", "signature", "handle", "delegate", "observer", "structure", "name")
+Member = tuple[int, int, str | None]
+"""Ordinal, port, and the evidence by which it belongs to its class; None for the first."""
 
 
 class Classes:
@@ -53,26 +54,56 @@ class Classes:
 def value_classes(run: Run, pairs: list[Pair]) -> Classes:
     """Builds the classes from the links between neighbouring stages and from aliases within each graph."""
     classes = Classes()
-    for alias, origin in _aliases(run):
-        classes.join(origin, alias, "alias")
+    for alias, origin, evidence in _aliases(run):
+        classes.join(origin, alias, evidence)
     for pair in pairs:
         for earlier, later, link in _held(pair):
             classes.join(earlier, later, link.evidence)
     return classes
 
 
-def _aliases(run: Run) -> Iterator[tuple[Port, Port]]:
-    """Yields (alias, origin): a getitem is its operator's port, a nested graph's input is what its caller passes."""
+def memberships(run: Run, classes: Classes) -> list[list[Member]]:
+    """Returns the members of each class that has several.
+
+    An observer passes its value on, so what it became in later stages (a dequantize) must equal what it observes, up to
+    quantisation: the members of that class in the observer's stage and before it belong to the observer's, too. Not the
+    other way round: the value before an observer and the one behind it differ in a stage that quantises.
+    """
+    found = {classes.find(group[0]): group for group in classes.members()}
+    extra: dict[Port, list[Port]] = defaultdict(list)
+    for node, kind in enumerate(run.op_type):
+        if not kind.endswith("Observer") or not run.inputs[node]:
+            continue
+        source = run.inputs[node][0][:2]
+        home = run.stage(node)
+        before = [p for p in found.get(classes.find(source), [source]) if run.stage(p[0]) <= home]
+        extra[classes.find((node, 0))] += before
+    roots = dict.fromkeys([*found, *extra])
+    return [
+        sorted(
+            (*port, "observer" if port not in own else classes.evidence.get(port))
+            for own in [found.get(root, [root])]
+            for port in {*own, *extra.get(root, ())}
+        )
+        for root in roots
+    ]
+
+
+def _aliases(run: Run) -> Iterator[tuple[Port, Port, str]]:
+    """Yields alias, origin, evidence.
+
+    A getitem is its operator's port, a delegate's input is what its caller passes, its port what its graph returns.
+    """
     for node, kind in enumerate(run.op_type):
         if kind == "getitem" and len(run.inputs[node]) == 1 and _selects_port(run, node):
-            yield (node, 0), run.inputs[node][0][:2]
+            yield (node, 0), run.inputs[node][0][:2], "identity"
     for call, graph in run.calls.items():
         if run.role[call] != "delegate":
             continue
         for inner, value in run.passed(call, graph):
-            yield (inner, 0), value
+            yield (inner, 0), value, "delegate"
         for port, value in enumerate(run.outputs(graph)):
-            yield (call, port), value
+            yield (call, port), value, "delegate"
 
 
 def _selects_port(run: Run, node: int) -> bool:

@@ -71,6 +71,18 @@ def read(source: object) -> Ingested:
     raise SourceError(f"no adapter reads {what}", hint=f"installed adapters: {names}")
 
 
+def state_of(source: object) -> object:
+    """Returns what changes when a live source's weights or buffers do; None for what has none.
+
+    Only for sources that :func:`read` accepted.
+    """
+    if not hasattr(source, "state_dict") and not hasattr(source, "exported_program"):
+        return None
+    from fxstore.ingest.state import digest
+
+    return digest(source)
+
+
 def _type_name(source: object) -> str:
     kind = type(source)
     return f"{kind.__module__}.{kind.__qualname__}"

@@ -75,7 +75,11 @@ class EtRecordAdapter:
         for key, program in (source.graph_map or {}).items():
             name, _, method = key.rpartition("/")
             extras.setdefault(name or key, []).append((method if name else "forward", program))
-        stages += [_stage(name, "exported", programs) for name, programs in extras.items()]
+        taken = {"exported", "edge"}
+        stages += [
+            _stage(f"graph_map/{name}" if name in taken else name, "exported", programs)
+            for name, programs in extras.items()
+        ]
         if source.edge_dialect_program is not None:
             stages.append(_stage("edge", "edge", _methods(source.edge_dialect_program, only)))
         complete = maps is not None

@@ -14,6 +14,7 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
 )
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from torch import Tensor, nn
+from torch.export import ExportedProgram
 from torchao.quantization.pt2e import MinMaxObserver
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
@@ -21,13 +22,14 @@ Stage = Callable[[str, Any], None]
 """Called with a stage's name and its live object, as soon as that exists: later steps edit some in place."""
 
 
-def compile_network(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage) -> Any:
+def compile_network(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage, *, quantise: bool = True) -> Any:
     """Compiles a network and hands each stage over as it appears.
 
     Args:
         network: In evaluation mode.
         inputs: Example inputs; they calibrate the quantiser too.
         stage: Receives ``float``, ``prepared``, ``quantized``, ``edge``, ``lowered`` and ``runtime``.
+        quantise: False leaves out ``prepared`` and ``quantized``.
 
     Returns:
         The ``ExecutorchProgramManager``.
@@ -35,13 +37,10 @@ def compile_network(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage
     with torch.no_grad():
         exported = torch.export.export(network, inputs)
         stage("float", exported)
-        prepared = prepare_pt2e(exported.module(), XNNPACKQuantizer().set_global(_quantisation()))
-        prepared(*inputs)
-        stage("prepared", prepared)
-        quantized = convert_pt2e(prepared)
-        stage("quantized", quantized)
+        if quantise:
+            exported = torch.export.export(_quantised(exported, inputs, stage), inputs)
         edge = to_edge_transform_and_lower(
-            torch.export.export(quantized, inputs),
+            exported,
             partitioner=[XnnpackPartitioner()],
             compile_config=EdgeCompileConfig(_check_ir_validity=False),
             generate_etrecord=True,
@@ -51,6 +50,15 @@ def compile_network(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage
         program = edge.to_executorch()
         stage("runtime", program)
         return program
+
+
+def _quantised(exported: ExportedProgram, inputs: tuple[Tensor, ...], stage: Stage) -> Any:
+    prepared = prepare_pt2e(exported.module(), XNNPACKQuantizer().set_global(_quantisation()))
+    prepared(*inputs)
+    stage("prepared", prepared)
+    quantized = convert_pt2e(prepared)
+    stage("quantized", quantized)
+    return quantized
 
 
 def _quantisation() -> Any:

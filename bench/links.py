@@ -1,0 +1,273 @@
+"""Scores the links on live pipelines: ``python -m bench.links [--show] [MODEL[:q|x] …]``.
+
+The truth comes from the live graphs alone: the first hop of a node's chain that is a node of the earlier graph (its
+identity and name), else, for graphs that were copied or partitioned, the node of the same name and nearest ancestor;
+parameters by FQN and inputs by position from the graph signatures. Nodes for which the compiler records nothing are left
+out and counted; an observer without a chain has the origin of what it observes; delegate calls are left out, since
+their set is their content. What is scored is what a click shows: for each node of a stage, its set in the next stage, and in the
+stage before. The baseline is the rule of the fx_viewer RFC: equal root name, else common debug handle, else equal name.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+warnings.filterwarnings("ignore")
+logging.disable(logging.WARNING)
+
+import torch  # noqa: E402
+from bench.models import MODELS, build  # noqa: E402
+from torch import fx  # noqa: E402
+from torch._ops import OpOverload  # noqa: E402
+
+from fxstore.ingest import adapters  # noqa: E402
+from fxstore.ingest.demo.pipeline import compile_network  # noqa: E402
+from fxstore.link import structure_of  # noqa: E402
+from fxstore.records import Stage  # noqa: E402
+
+Name = tuple[str, str]
+"""Path of a graph and name of a node."""
+
+
+@dataclass
+class Facts:
+    """What the live nodes of one stage say about themselves, taken when the stage appears."""
+
+    identity: int
+    chain: dict[Name, list[tuple[int, str]]] = field(default_factory=dict)
+    target: dict[Name, str] = field(default_factory=dict)
+    handles: dict[Name, frozenset[int]] = field(default_factory=dict)
+    key: dict[Name, str] = field(default_factory=dict)
+    operators: set[Name] = field(default_factory=set)
+    observed: dict[Name, Name] = field(default_factory=dict)
+
+
+@dataclass
+class Score:
+    """Counts over clicks."""
+
+    clicks: int = 0
+    exact: int = 0
+    shown: int = 0
+    wanted: int = 0
+    right: int = 0
+
+    def add(self, shown: set[Name], wanted: set[Name]) -> None:
+        """Takes one click in."""
+        self.clicks += 1
+        self.exact += shown == wanted
+        self.shown += len(shown)
+        self.wanted += len(wanted)
+        self.right += len(shown & wanted)
+
+    def __iadd__(self, other: Score) -> Score:
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
+    def __str__(self) -> str:
+        precision, recall = self.right / max(self.shown, 1), self.right / max(self.wanted, 1)
+        return f"{precision:7.4f} {recall:7.4f} {self.exact / max(self.clicks, 1):7.4f}"
+
+
+def facts_of(source: Any) -> Facts:
+    """Reads a stage's live graphs: the top one, and those inside delegates."""
+    program = source.exported_program() if hasattr(source, "to_executorch") or hasattr(source, "buffer") else source
+    module = getattr(program, "graph_module", program)
+    facts = Facts(id(module.graph))
+    for path, graph, signature in _graphs(module, program, ""):
+        for node in graph.nodes:
+            _note(facts, (path, node.name), node, signature)
+    return facts
+
+
+def _graphs(module: Any, program: Any, path: str) -> Iterator[tuple[str, fx.Graph, Any]]:
+    yield path, module.graph, getattr(program, "graph_signature", None)
+    for node in module.graph.nodes:
+        inner = getattr(module, str(node.target), None) if node.op == "get_attr" else None
+        if hasattr(inner, "original_module"):
+            yield from _graphs(inner.original_module.graph_module, inner.original_module, str(node.target))
+
+
+def _note(facts: Facts, name: Name, node: fx.Node, signature: Any) -> None:
+    hops, source = [], (node.meta.get("from_node") or [None])[-1]
+    while source is not None:
+        hops.append((source.graph_id, source.name))
+        source = source.from_node[-1] if source.from_node else None
+    facts.chain[name] = hops
+    overload = node.target if isinstance(node.target, OpOverload) else getattr(node.target, "_op", node.target)
+    facts.target[name] = str(overload)
+    if node.op == "call_module" and node.all_input_nodes:
+        facts.observed[name] = (name[0], node.all_input_nodes[0].name)
+    handle = node.meta.get("debug_handle") or ()
+    facts.handles[name] = frozenset(handle if isinstance(handle, (list, tuple)) else (handle,))
+    if node.op in ("call_function", "call_module") and "alloc" not in node.name:
+        facts.operators.add(name)
+    if node.op == "get_attr" and isinstance(node.target, str):
+        facts.key[name] = f"state:{node.target}"
+    for spec in signature.input_specs if signature is not None and node.op == "placeholder" else ():
+        if getattr(spec.arg, "name", None) == node.name and spec.target is not None:
+            facts.key[name] = f"state:{spec.target}"
+
+
+def truth(earlier: Facts, later: Facts) -> dict[Name, set[Name]]:
+    """Returns, for each node of the later stage whose origin is recorded, its nodes in the earlier one."""
+    here = {name for path, name in earlier.chain if not path}
+    by_hop: dict[tuple[int, str], list[Name]] = defaultdict(list)
+    for name, hops in earlier.chain.items():
+        if name in earlier.operators and hops:
+            by_hop[hops[0]].append(name)
+    by_key = {key: name for name, key in earlier.key.items()}
+    found: dict[Name, set[Name]] = {}
+    for name, hops in later.chain.items():
+        if name in later.key:
+            if later.key[name] in by_key:
+                found[name] = {by_key[later.key[name]]}
+        elif name in later.operators:
+            origin = _origin(earlier, later, name, hops, here, by_hop)
+            if origin:
+                found[name] = origin
+    for name, source in later.observed.items():
+        if name not in found and source in found:
+            found[name] = found[source]
+    return found
+
+
+def _origin(
+    earlier: Facts,
+    later: Facts,
+    name: Name,
+    hops: list[tuple[int, str]],
+    here: set[str],
+    by_hop: dict[tuple[int, str], list[Name]],
+) -> set[Name]:
+    if earlier.identity == later.identity and name in earlier.chain and hops == earlier.chain[name]:
+        return {name}
+    for hop in hops:
+        if hop[0] == earlier.identity and hop[1] in here:
+            return {("", hop[1])}
+        candidates = by_hop.get(hop, [])
+        same = [c for c in candidates if c[1] == name[1] and earlier.target[c] == later.target[name]]
+        if same or candidates:
+            alike = [c for c in candidates if earlier.target[c].split(".")[:2] == later.target[name].split(".")[:2]]
+            return set(same or (alike if len(alike) == 1 else candidates))
+    return set()
+
+
+def clicks(pairs: dict[Name, set[Name]]) -> tuple[dict[Name, set[Name]], dict[Name, set[Name]]]:
+    """Returns the sets of clicks in the later stage, and in the earlier one."""
+    forward: dict[Name, set[Name]] = defaultdict(set)
+    for later, origins in pairs.items():
+        for origin in origins:
+            forward[origin].add(later)
+    return pairs, forward
+
+
+def baseline(earlier: Facts, later: Facts) -> dict[Name, set[Name]]:
+    """Returns what the RFC's rule shows: equal root, else a common handle, else an equal name."""
+
+    def root(facts: Facts, name: Name) -> str | None:
+        return facts.chain[name][-1][1] if facts.chain[name] else None
+
+    roots: dict[str | None, set[Name]] = defaultdict(set)
+    handles: dict[int, set[Name]] = defaultdict(set)
+    names: dict[str, set[Name]] = defaultdict(set)
+    for name in earlier.chain:
+        roots[root(earlier, name)].add(name)
+        names[name[1]].add(name)
+        for handle in earlier.handles[name]:
+            handles[handle].add(name)
+    found = {}
+    for name in later.chain:
+        own = root(later, name)
+        shown = roots.get(own, set()) if own is not None else set()
+        shown = shown or set().union(*(handles.get(handle, set()) for handle in later.handles[name]), set())
+        found[name] = shown or names.get(name[1], set())
+    return found
+
+
+def ours(stages: list[Stage]) -> dict[tuple[str, Name], dict[str, set[Name]]]:
+    """Returns, for each node, the set that a click on it shows, by stage."""
+    structure = structure_of(stages)
+    where: list[tuple[str, Name]] = []
+    for row, graph in zip(structure.tables["graphs"].to_pylist(), structure.graphs, strict=True):
+        where += [(row["stage"], (row["path"], name)) for name in graph.nodes["name"].to_pylist()]
+    members: dict[int, dict[str, set[Name]]] = defaultdict(lambda: defaultdict(set))
+    focus: dict[int, list[int]] = defaultdict(list)
+    for row in structure.tables["sync_sets"].to_pylist():
+        stage, name = where[row["ordinal"]]
+        members[row["sync_set"]][stage].add(name)
+        if row["focus"]:
+            focus[row["sync_set"]].append(row["ordinal"])
+    return {where[node]: members[number] for number, nodes in focus.items() for node in nodes}
+
+
+def run(name: str, quantise: bool, show: bool) -> dict[tuple[str, str], tuple[Score, Score, int]]:
+    """Compiles a model and scores each pair of neighbouring stages: ours, the baseline, nodes without a record."""
+    network, inputs = build(name)
+    stages: list[Stage] = []
+    facts: dict[str, Facts] = {}
+
+    def stage(label: str, source: Any) -> None:
+        (snapshot,) = adapters.read(source).stages
+        stages.append(Stage(label, snapshot.graphs, snapshot.kind))
+        facts[label] = facts_of(source)
+
+    keep = compile_network(network, inputs, stage, quantise=quantise)
+    start = time.process_time()
+    sets = ours(stages)
+    seconds = time.process_time() - start
+    del keep
+    table = {}
+    for earlier, later in zip(facts, list(facts)[1:], strict=False):
+        back, forth = clicks(truth(facts[earlier], facts[later]))
+        base_back, base_forth = clicks(baseline(facts[earlier], facts[later]))
+        mine, theirs = Score(), Score()
+        for here, there, wanted, shown in ((later, earlier, back, base_back), (earlier, later, forth, base_forth)):
+            universe = facts[there].operators | facts[there].key.keys()
+            calls = {node for node in facts[there].chain if "executorch_call_delegate" in node[1]}
+            for node, expected in wanted.items():
+                if node not in facts[here].operators or "executorch_call_delegate" in node[1]:
+                    continue
+                shown_here = (sets[here, node][there] & universe) - calls
+                if show and shown_here != expected - calls:
+                    print(f"{here} {node} in {there}: {shown_here}, but {expected - calls}", file=sys.stderr)
+                mine.add(shown_here, expected - calls)
+                theirs.add((shown.get(node, set()) & universe) - calls, expected - calls)
+        silent = len(facts[later].operators - back.keys())
+        table[earlier, later] = (mine, theirs, silent)
+    nodes = sum(len(graph.nodes) for one in stages for graph in one.graphs)
+    print(f"{name}:{'q' if quantise else 'x'}  {nodes} nodes linked in {seconds:.3f} s CPU", file=sys.stderr)
+    return table
+
+
+def main(wanted: Iterable[str], show: bool = False) -> None:
+    """Prints precision, recall and share of exact sets, per stage pair over all models."""
+    totals: dict[tuple[str, str], tuple[Score, Score, list[int]]] = {}
+    for one in wanted:
+        name, _, variant = one.partition(":")
+        for kind in variant or "qx":
+            for pair, (mine, theirs, silent) in run(name, kind == "q", show).items():
+                total = totals.setdefault(pair, (Score(), Score(), [0]))
+                for whole, part in ((total[0], mine), (total[1], theirs)):
+                    whole += part
+                total[2][0] += silent
+    print(f"{'':24}{'fxstore':^24} {'fx_viewer rule':^24}")
+    print(
+        f"{'stages':24}{'precision':>7} {'recall':>6} {'exact':>7}  {'precision':>7} {'recall':>6} {'exact':>7}  clicks  no record"
+    )
+    for (earlier, later), (mine, theirs, silent) in totals.items():
+        print(f"{earlier + ' - ' + later:24}{mine}  {theirs}  {mine.clicks:6} {silent[0]:6}")
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    names = [name for name in sys.argv[1:] if not name.startswith("-")]
+    main(names or MODELS, show="--show" in sys.argv)
