@@ -14,12 +14,18 @@ from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
 WIDTH = "118"
+_PYTHON = re.compile(r"```python\n(.*?)```", re.S)
 _BLOCK = re.compile(r"```console\n(.*?)```", re.S)
 
 
 def blocks() -> list[tuple[str, str]]:
     """Returns command and shown output of each console block."""
     return [_split(block) for block in _BLOCK.findall(README.read_text("utf-8"))]
+
+
+def python_blocks() -> list[str]:
+    """Returns the code of each Python block."""
+    return _PYTHON.findall(README.read_text("utf-8"))
 
 
 def _split(block: str) -> tuple[str, str]:
@@ -61,7 +67,7 @@ def comparable(text: str) -> list[str]:
     text = re.sub(r"\([\d.]+ [KM]?B\)", "(SIZE)", text)
     text = re.sub(r"…[^\s│]*/", "…/", text)
     text = re.sub(r"([^\s│]{8})[^\s│]*…", r"\1…", text)
-    text = re.sub(r"\d+\.\d+(e-?\d+)?", lambda m: f"{float(m[0]):.3g}", text)
+    text = re.sub(r"\d+\.\d+(e-?\d+)?", lambda m: f"{float(m[0]):.4f}", text)
     lines = [re.sub(r"[│ ]+", " ", line).strip() for line in text.splitlines()]
     return [line for line in lines if line and not set(line) <= set("┌┬┐├┼┤└┴┘─")]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from fxstore.ingest.names import module_call, module_path, op_type, source_line
+from fxstore.ingest.names import cited_target, module_call, module_path, op_type, source_line
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,20 @@ def test_modules() -> None:
     assert module_call("L__self__b.0@1") == 2
     assert module_call("L__self__b") == 1
     assert module_path("L['self'].layer.0") == "layer.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<built-in function getitem>", "getitem"),
+        ("<function alloc at 0x7f041d53c9a0>", "alloc"),
+        (
+            "<EdgeOpOverload: aten.convolution.default>: schema = aten::convolution(Tensor input)",
+            "aten.convolution.default",
+        ),
+        ("aten.conv2d.default", "aten.conv2d.default"),
+        ("p_conv_weight", "p_conv_weight"),
+    ],
+)
+def test_a_cited_target_holds_no_address(text: str, expected: str) -> None:
+    assert cited_target(text) == expected

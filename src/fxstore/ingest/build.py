@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.ingest.names import op_type
+from fxstore.ingest.names import cited_target, op_type
 from fxstore.records import Graph
 
 Link = tuple[str, str, int, str, str]
@@ -114,7 +114,7 @@ class GraphBuilder:
         parent: int | None = None
         for name, target, graph, pass_name, action in reversed(chain):
             number = self._graph_numbers.setdefault(graph, len(self._graph_numbers))
-            key = (name, target, number, pass_name, action, parent)
+            key = (name, cited_target(target), number, pass_name, action, parent)
             source = self._source_ids.get(key)
             if source is None:
                 source = self._source_ids[key] = len(self._sources)

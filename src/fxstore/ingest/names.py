@@ -9,6 +9,7 @@ _SUFFIXED = re.compile(
     r"^(aten|quantized_decomposed|dim_order_ops|prims|torchao)_(.+?)_(default|out|[A-Z][A-Za-z_]*|\w*_out)$"
 )
 _DIALECT = re.compile(r"^(executorch\.exir\.dialects\.edge\._ops|torch\.ops)\.")
+_REPR = re.compile(r"<(?:built-in (?:function|method)|function|class|EdgeOpOverload:) '?([\w.]+)")
 _FRAME = re.compile(r'^\s*File "(.*)", line (\d+), in .*$')
 _LIBRARIES = re.compile(r"[/\\](torch|torchao|executorch)[/\\]|^<")
 
@@ -35,6 +36,17 @@ _PYTHON = frozenset({"torch", "_operator", "operator", "builtins", "math", "exec
 def short_target(target: str) -> str:
     """Returns an operator's target without the package that its dialect lives in: ``aten.conv2d.default``."""
     return _DIALECT.sub("", target)
+
+
+@cache
+def cited_target(text: str) -> str:
+    """Returns the target that provenance cites, without what differs from process to process.
+
+    ``<built-in function getitem>`` and ``<function alloc at 0x7f…>`` read ``getitem`` and ``alloc``, and
+    ``<EdgeOpOverload: aten.convolution.default>: schema = …`` reads ``aten.convolution.default``.
+    """
+    match = _REPR.match(text)
+    return match[1] if match else text
 
 
 @cache

@@ -306,10 +306,8 @@ def _same_side(run: Run, a: int, b: int) -> bool:
 
 
 def _same_target(recorded: str, cited: str) -> bool:
-    """Compares a node's target with one that provenance cites; a builtin may be cited by another module path."""
-    if recorded == cited:
-        return True
-    return recorded.startswith("_operator.") and recorded.rpartition(".")[2] == cited.rpartition(".")[2]
+    """Compares a node's target with one that provenance cites; of a Python function it cites the bare name."""
+    return recorded == cited or ("." not in cited and recorded.endswith(f".{cited}"))
 
 
 def _signature_key(run: Run, ordinal: int) -> str | None:
