@@ -265,3 +265,19 @@ def test_a_deep_copy_is_recognised_by_all_that_is_cited_of_it() -> None:
     assert Linked(graph(1, nodes), other).links() == {}
     partly = graph(9, [N("b", "cos", "", [(7, "cos")])])
     assert Linked(graph(1, nodes), partly).links() == {}
+
+
+def test_a_stage_without_provenance_does_not_cut_the_others_off() -> None:
+    nodes = [N("x", "placeholder", key="input:0"), N("sin", "sin", "x"), N("cos", "cos", "sin")]
+    rebuilt = graph(2, [N("y", "placeholder"), N("s", "sin", "y"), N("c", "tanh", "s")])
+    edge = graph(3, [
+        N("x", "placeholder", key="input:0"),
+        N("aten_sin", "sin", "x", [(1, "sin")]),
+        N("aten_cos", "cos", "aten_sin", [(1, "cos")]),
+    ])  # fmt: skip
+    linked = Linked(graph(1, nodes), rebuilt, edge)
+    links = linked.links()
+    assert links["s0:sin", "s2:aten_sin"] == links["s0:cos", "s2:aten_cos"] == "from_node"
+    assert links["s0:x", "s2:x"] == "signature"
+    assert linked.set_of("s2:aten_cos") == {"s0:cos": True, "s2:aten_cos": True}
+    assert ("s2:aten_cos", "s1") in linked.unmatched()

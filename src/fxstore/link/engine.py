@@ -26,7 +26,8 @@ def structure_of(stages: Sequence[Stage]) -> Structure:
         The graphs in order, and the tables of :data:`fxstore.tables.STRUCTURE_TABLES`.
     """
     run = Run.of(stages)
-    pairs = _pairs(run, stages)
+    neighbours = _pairs(run, stages)
+    pairs = [*neighbours, *_across(run, neighbours)]
     links = [link for pair in pairs for found in pair.to_earlier.values() for link in found]
     links += _memberships(run)
     links.sort(key=lambda link: (link.src, link.dst))
@@ -39,7 +40,7 @@ def structure_of(stages: Sequence[Stage]) -> Structure:
         "sync_sets": sets,
         "value_classes": values,
         "ancestors": _ancestors(run),
-        "unmatched": unmatched(run, stages, pairs),
+        "unmatched": unmatched(run, stages, neighbours),
     }
     return Structure(run.graphs, {name: _table(tables.STRUCTURE_TABLES[name], found) for name, found in rows.items()})
 
@@ -53,6 +54,29 @@ def _pairs(run: Run, stages: Sequence[Stage]) -> list[Pair]:
         for earlier, later in pairwise(having):
             pairs.append(link_pair(run, run.nodes_of_stage(earlier, method), run.nodes_of_stage(later, method)))
     return pairs
+
+
+def _across(run: Run, neighbours: Sequence[Pair]) -> list[Pair]:
+    """Links what has no counterpart in the stage before it to the nearest earlier stage that it names itself.
+
+    A stage without provenance (a graph that was rebuilt) must not cut those after it off from those before it.
+    """
+    found: list[Pair] = []
+    for index, pair in enumerate(neighbours):
+        method = _method(run, pair)
+        open_nodes = [b for b in pair.open() if run.chain[b] or run.is_boundary(b)]
+        for before in reversed(neighbours[:index]):
+            if not open_nodes or _method(run, before) != method:
+                break
+            across = link_pair(run, before.earlier, open_nodes, recorded_only=True)
+            open_nodes = across.open()
+            if across.to_earlier:
+                found.append(across)
+    return found
+
+
+def _method(run: Run, pair: Pair) -> str:
+    return run.graphs[run.graph[pair.later[0]]].method
 
 
 def _memberships(run: Run) -> list[Link]:

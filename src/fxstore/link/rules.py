@@ -43,10 +43,14 @@ class Pair:
         return [b for b in self.later if b not in self.to_earlier]
 
 
-def link_pair(run: Run, earlier: Iterable[int], later: Iterable[int]) -> Pair:
-    """Links two stages; every rule sees what the rules before it found."""
+def link_pair(run: Run, earlier: Iterable[int], later: Iterable[int], *, recorded_only: bool = False) -> Pair:
+    """Links two stages; every rule sees what the rules before it found.
+
+    Args:
+        recorded_only: Follow only what the compiler recorded about the nodes themselves.
+    """
     pair = Pair(run, list(earlier), list(later))
-    for rule in RULES:
+    for rule in RECORDED if recorded_only else RULES:
         for link in list(rule(pair)):
             pair.add(link)
     return pair
@@ -285,11 +289,9 @@ def same_name(pair: Pair) -> Iterator[Link]:
             yield Link(a, b, "name", True, "equal name and operator, no provenance recorded")
 
 
+RECORDED: tuple[Callable[[Pair], Iterator[Link]], ...] = (identity, exact_source, signature, common_source)
 RULES: tuple[Callable[[Pair], Iterator[Link]], ...] = (
-    identity,
-    exact_source,
-    signature,
-    common_source,
+    *RECORDED,
     delegate_port,
     observer,
     folded,
