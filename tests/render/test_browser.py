@@ -1,86 +1,19 @@
-"""The page in a real browser: Debian's Chromium, or the one that FXSTORE_CHROMIUM names."""
+"""The page in a real browser."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.render.browsing import Open, nid_of, pixel, settle
 from tests.render.made_pages import STAGES, page_model
 from tests.render.test_page import hostile_page
 
-from fxstore.render import Page, PageModel
+from fxstore.render import Page
 from fxstore.render.join import join
 from fxstore.render.payload import compress, encode
-
-playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
-CHROMIUM = Path(os.environ.get("FXSTORE_CHROMIUM", "/usr/bin/chromium"))
-if not CHROMIUM.exists():
-    pytest.skip(f"the browser tests need Chromium at {CHROMIUM} (FXSTORE_CHROMIUM)", allow_module_level=True)
-
-READ_BACK = "Multiple readback operations"  # what Chromium says about the tests' own looks at pixels
-Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Opens a model's page; afterwards there must have been no message, no error and no request but the file's own."""
-    noise: list[str] = []
-    contexts = []
-
-    def opened(model: PageModel, hash_: str = "", **options: Any) -> Any:
-        url = Page(model).save(tmp_path / f"{len(contexts)}.html").as_uri()
-        context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 720}, "reduced_motion": "reduce"} | options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: READ_BACK in message.text or noise.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: noise.append(f"error: {error}"))
-        page.on("request", lambda request: request.url.startswith(url) or noise.append(f"request: {request.url}"))
-        page.goto(url + hash_)
-        page.wait_for_function("() => window.fxstore !== undefined")
-        settle(page)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert noise == []
-
-
-def settle(page: Any) -> None:
-    """Waits until what was asked for has been painted."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def nid_of(page: Any, pane: int, name: str) -> int:
-    return page.evaluate(
-        "([pane, name]) => { const { scene } = fxstore.compare;"
-        "const node = fxstore.nids(pane).find((nid) => scene.text('name', scene.nodeOf(nid)) === name); return node; }",
-        [pane, name],
-    )
-
-
-def pixel(page: Any, nid: int, dx: float = 0, dy: float = 0) -> list[int]:
-    """Returns the colour that is painted beside a node's middle."""
-    return page.evaluate(
-        "([nid, dx, dy]) => { const { x, y } = fxstore.pointOf(nid); const canvas = document.elementFromPoint(x, y);"
-        "const box = canvas.getBoundingClientRect(); const at = [x - box.left + dx, y - box.top + dy];"
-        "return [...canvas.getContext('2d').getImageData(...at, 1, 1).data]; }",
-        [nid, dx, dy],
-    )
 
 
 def test_a_click_lights_up_the_counterparts_in_every_pane(open_page: Open) -> None:
@@ -234,7 +167,9 @@ def test_panes_hide_and_come_back(open_page: Open) -> None:
     assert page.locator(".fx-pane:visible").count() == 6
     page.keyboard.press("2")
     assert page.locator(".fx-pane:visible").count() == 5
-    page.locator(".fx-hidden-panes button").click()
+    switches = page.get_by_role("group", name="Panes").get_by_role("button")
+    assert [button.get_attribute("aria-pressed") for button in switches.all()] == ["true", "false", *["true"] * 4]
+    switches.nth(1).click()
     assert page.locator(".fx-pane:visible").count() == 6
     for pane in range(6):
         page.evaluate("(pane) => fxstore.showPane(pane, false)", pane)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import subprocess
@@ -16,7 +17,7 @@ from tests.render.made_pages import STAGES, Sketch, page_model
 from tests.render.unpacking import unpack
 
 from fxstore.render import Answer, ColorBy, DrawnGraph, PageModel, Pane
-from fxstore.render.columns import Columns, Strings
+from fxstore.render.columns import Columns, Strings, short_path
 from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, TEXTS, encode
 
 
@@ -92,6 +93,59 @@ def test_cells_keep_what_json_has_no_number_for() -> None:
     texts = [{"number": text} for text in ("NaN", "-Infinity", str(2**60))]
     assert out.header["answer"]["rows"] == [[*texts, 1.5, True, None, "x", 0.5, 3, "[1]"]]
     assert out.columns["answer.node"].tolist() == [1]
+
+
+ABSOLUTE = "/srv/build/lib/python3.12/site-packages/pkg/models/deep/net.py"
+
+
+def with_paths(**parts: object) -> PageModel:
+    rows = [(ABSOLUTE, ABSOLUTE, "/srv/nightly/zoo/other.py"), (None, "text", "/srv/nightly/zoo/other.py")]
+    answer = Answer("q", ["name", "file", "source_file"], rows, [[8], [9]])
+    return page(small(source_file=ABSOLUTE), answer=answer, **parts)
+
+
+def test_no_absolute_path_is_in_a_page_unless_sources_are_asked_for() -> None:
+    out = unpack(encode(with_paths()))
+    assert "/srv" not in json.dumps(out.header)
+    assert out.text("node.source_file") == ["pkg/models/deep/net.py"] * 2
+    assert out.header["answer"]["rows"] == [
+        ["pkg/models/deep/net.py", "pkg/models/deep/net.py", "nightly/zoo/other.py"],
+        [None, "text", "nightly/zoo/other.py"],
+    ]
+    full = unpack(encode(with_paths(with_sources=True)))
+    assert full.text("node.source_file") == [ABSOLUTE] * 2
+    assert full.header["answer"]["rows"][0] == [ABSOLUTE, ABSOLUTE, "/srv/nightly/zoo/other.py"]
+
+
+@pytest.mark.parametrize(
+    ("path", "short"),
+    [
+        ("/usr/lib/python3/dist-packages/torch/nn/modules/conv.py", "torch/nn/modules/conv.py"),
+        ("/a/site-packages/b/site-packages/pkg/a.py", "pkg/a.py"),
+        ("/home/alice/net.py", "net.py"),
+        ("/home/alice/work/a/b/c/net.py", "b/c/net.py"),
+        ("/Users/alice/a/net.py", "a/net.py"),
+        ("/root/net.py", "net.py"),
+        ("/srv/a/net.py", "a/net.py"),
+        ("/a/b/c/d/net.py", "c/d/net.py"),
+        ("C:\\Users\\alice\\a\\net.py", "a/net.py"),
+        ("\\\\server\\share\\net.py", "share/net.py"),
+        ("/net.py", "net.py"),
+        ("models/vision/resnet/net.py", "models/vision/resnet/net.py"),
+        ("<eval_with_key>.3", "<eval_with_key>.3"),
+        ("", ""),
+    ],
+)
+def test_source_paths_are_short_and_name_nobody(path: str, short: str) -> None:
+    assert short_path(path) == short
+
+
+@given(st.lists(st.text("abc.-", min_size=1, max_size=4), min_size=1, max_size=8), st.sampled_from(["/", "C:\\", "//"]))
+def test_short_paths_are_never_absolute_and_stay_as_they_are(parts: list[str], root: str) -> None:
+    short = short_path(root + "/".join(parts))
+    assert not short.startswith(("/", "\\"))
+    assert short.endswith(parts[-1])
+    assert short_path(short) == short
 
 
 def test_a_graph_hangs_on_its_caller_in_the_same_pane() -> None:

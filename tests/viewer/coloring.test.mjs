@@ -5,6 +5,7 @@ import {
   MISSING,
   NAN,
   NO_DATA,
+  OTHER,
   PLUS_INF,
   STEPS,
   badness,
@@ -15,11 +16,15 @@ import {
   valueAt,
 } from "../../src/fxstore/render/viewer/coloring.js";
 import { THEMES, inkOn, luminance, mixed } from "../../src/fxstore/render/viewer/themes.js";
+import { specialEntries, ticks } from "../../src/fxstore/render/viewer/legend.js";
 import { metricText } from "../../src/fxstore/render/viewer/metrictext.js";
-import { brief, cellText, formatted, grouped } from "../../src/fxstore/render/viewer/numbers.js";
+import { brief, cellText, formatted, grouped, withUnit } from "../../src/fxstore/render/viewer/numbers.js";
 import { makeScene } from "./fixture.mjs";
 
-/** What each kind of colour blindness leaves of a colour (Viénot, Brettel and Mollon 1999, linear RGB). */
+/**
+ * What each kind of colour blindness leaves of a colour (Viénot, Brettel and Mollon 1999, linear RGB; tritan: Machado,
+ * Oliveira and Fernandes 2009).
+ */
 const SEEN_BY = {
   protan: [
     [0.11238, 0.88762, 0],
@@ -30,6 +35,11 @@ const SEEN_BY = {
     [0.29275, 0.70725, 0],
     [0.29275, 0.70725, 0],
     [-0.02234, 0.02234, 1],
+  ],
+  tritan: [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
   ],
   all: [
     [1, 0, 0],
@@ -63,6 +73,49 @@ test("worst is 1, whichever way is better", () => {
   assert.equal(badness(3, { min: 3, max: 3, log: false }, "lower"), 0);
 });
 
+test("what has no number is told apart by its pattern too", () => {
+  const { hatches } = styleOf(metricColoring(makeScene(), 0), THEMES.light);
+  assert.equal(new Set([hatches[MISSING], hatches[PLUS_INF], hatches[NAN], hatches[FIRST_STEP] ?? null]).size, 4);
+});
+
+test("stages that a metric is not of are neither no data nor counted", () => {
+  const scene = makeScene();
+  scene.columns.set("color0.status", Int32Array.from([5, 5, 0, 0, 4, 5]));
+  const coloring = metricColoring(scene, 0);
+  assert.deepEqual([...coloring.buckets].slice(0, 2), [OTHER, OTHER]);
+  assert.equal(coloring.buckets[5], NO_DATA);
+  assert.deepEqual(
+    specialEntries(coloring).map(({ text }) => text),
+    ["not compared 1", "no data 1", "other stages"],
+  );
+  assert.equal(metricText(scene, coloring, 0), "not of this stage");
+});
+
+test("two decades are enough for a logarithmic scale, and its ticks read as people read times", () => {
+  const domain = domainOf([1712, 20000, 201229], "lower");
+  assert.equal(domain.log, true);
+  assert.equal(domainOf([1712, 20000], "lower").log, false);
+  const texts = (unit, shown) => ticks({ domain: shown, better: "lower", unit, metric: "m" }).map(({ text }) => text);
+  assert.deepEqual(texts("ns", domain), ["1.71 µs", "18.6 µs", "201 µs"]);
+  assert.deepEqual(texts("bytes", { min: 0, max: 4096, log: false }), ["0", "2050", "4100"]);
+});
+
+test("times are told in the unit that suits them, other units as they are", () => {
+  const cases = [
+    [0, "ns", "0 ns"],
+    [999, "ns", "999 ns"],
+    [1000, "ns", "1 µs"],
+    [201229, "ns", "201.23 µs"],
+    [-1.5e9, "ns", "−1.5 s"],
+    [0.25, "ms", "250 µs"],
+    [0.25, "us", "250 ns"],
+    [4096, "bytes", "4096 bytes"],
+    [3, null, "3"],
+    [NaN, "ns", "NaN ns"],
+  ];
+  for (const [value, unit, text] of cases) assert.equal(withUnit(value, unit), text);
+});
+
 test("errors that span magnitudes get a logarithmic scale, zeros included", () => {
   const domain = domainOf([0, 1e-6, 1e-3, 1], "lower");
   assert.deepEqual(domain, { min: 1e-6, max: 1, log: true });
@@ -85,15 +138,21 @@ for (const theme of Object.values(THEMES)) {
   });
 
   for (const eyes of Object.keys(SEEN_BY)) {
-    test(`${theme.name}, ${eyes}: NaN, infinite and no data differ from each other and from every number`, () => {
+    test(`${theme.name}, ${eyes}: NaN, infinite, not compared and no data differ from each other and from every number`, () => {
       const { nan, inf, nodata, missing } = theme.graph;
       const special = [nan, inf, nodata, missing];
       for (const [i, a] of special.entries())
-        for (const b of special.slice(i + 1)) assert.ok(distance(a, b, eyes) > 0.07, `${a} ${b}`);
+        for (const b of special.slice(i + 1)) assert.ok(distance(a, b, eyes) > 0.18, `${a} ${b}`);
+      for (const stops of [theme.scale, theme.neutral])
+        for (let i = 0; i < 32; i++)
+          for (const color of [nodata, missing])
+            assert.ok(distance(mixed(stops, i / 31), color, eyes) > 0.09, `${color} at ${i}: ${mixed(stops, i / 31)}`);
+      for (const color of [nodata, missing]) assert.ok(distance(theme.scale[0], color, eyes) > 0.17, color);
+      const least = eyes === "tritan" ? 0.08 : 0.15; // the pattern tells NaN from a bad number where colour hardly does
       for (let i = 0; i < 32; i++)
         for (const color of [nan, inf])
           assert.ok(
-            distance(mixed(theme.scale, i / 31), color, eyes) > 0.15,
+            distance(mixed(theme.scale, i / 31), color, eyes) > least,
             `${color} at ${i}: ${mixed(theme.scale, i / 31)}`,
           );
     });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { arranged } from "../../src/fxstore/render/viewer/arrange.js";
 import { BoxTree } from "../../src/fxstore/render/viewer/boxtree.js";
 import { FAR, MIDDLE, NEAR, levelOf, typicalHeight } from "../../src/fxstore/render/viewer/lod.js";
 import { frameOf, placeGraphs } from "../../src/fxstore/render/viewer/place.js";
@@ -129,7 +130,7 @@ function overlap(a, b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
-test("nested graphs stand to the right of their caller, and no two frames overlap", () => {
+test("nested graphs stand beside or under their caller, and no two frames overlap", () => {
   const graphs = [
     graph(0, 0, 10, -1, ""),
     graph(1, 10, 5, 3),
@@ -145,14 +146,58 @@ test("nested graphs stand to the right of their caller, and no two frames overla
     [2, 0],
     [3, 1],
   ])
-    assert.ok(frames[child].left > frames[caller].right);
-  assert.ok(frames[2].top < frames[1].top, "in the order of the calling nodes");
+    assert.ok(frames[child].left > frames[caller].right || frames[child].top > frames[caller].bottom);
   for (const frame of frames) assert.ok(contains(extent, frame));
+});
+
+test("parts never overlap each other or what they belong to, and stay within the extent", () => {
+  const next = random(11);
+  for (let round = 0; round < 60; round++) {
+    const size = () => ({ width: 50 + next() * 900, height: 30 + next() * 900 });
+    const head = round % 3 ? size() : null;
+    const parts = Array.from({ length: Math.floor(next() * 12) }, () => ({ ...size(), wanted: next() * 900 }));
+    const { width, height, at } = arranged(parts, head);
+    const boxes = parts.map((part, i) => ({
+      left: at[i].x,
+      top: at[i].y,
+      right: at[i].x + part.width,
+      bottom: at[i].y + part.height,
+    }));
+    if (head) boxes.push({ left: 0, top: 0, right: head.width, bottom: head.height });
+    for (const [i, a] of boxes.entries()) for (const b of boxes.slice(i + 1)) assert.ok(!overlap(a, b));
+    for (const box of boxes) assert.ok(contains({ left: 0, top: 0, right: width, bottom: height }, box));
+  }
+});
+
+test("many wide graphs end up tall and narrow, as panes are, instead of in one long row or column", () => {
+  const parts = Array.from({ length: 6 }, (_, i) => ({ width: 1300, height: 1100, wanted: i * 250 }));
+  const { width, height } = arranged(parts, { width: 900, height: 1600 });
+  const scale = (w, h) => Math.min(1 / w, 2.5 / h);
+  assert.ok(scale(width, height) >= 0.9 * scale(1300, 1600 + 6 * 1130), "as large as one column");
+  assert.ok(scale(width, height) > 2 * scale(900 + 6 * 1356, 1600), "larger than one row");
+});
+
+test("a graph stands beside its caller, at its height, where that costs little", () => {
+  const { at } = arranged([{ width: 400, height: 1400, wanted: 120 }], { width: 200, height: 260 });
+  assert.deepEqual(at, [{ x: 256, y: 120 }]);
+});
+
+test("hundreds of graphs are arranged at once", () => {
+  const next = random(5);
+  const parts = Array.from({ length: 300 }, (_, i) => ({
+    width: 200 + next() * 600,
+    height: 100 + next() * 900,
+    wanted: i * 100,
+  }));
+  const began = performance.now();
+  const { width, height } = arranged(parts, { width: 900, height: 30000 });
+  assert.ok(performance.now() - began < 3000);
+  assert.ok(width < height);
 });
 
 test("graphs that call each other are still all placed", () => {
   const graphs = [graph(0, 0, 5, 7), graph(1, 5, 5, 2)];
   const extent = placeGraphs(graphs, () => 0);
   assert.ok(!overlap(frameOf(graphs[0]), frameOf(graphs[1])));
-  assert.ok(extent.right > 200);
+  assert.ok(extent.right > 200 || extent.bottom > 600);
 });

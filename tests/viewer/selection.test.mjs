@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shownOrder } from "../../src/fxstore/render/viewer/answer.js";
 import { counterparts } from "../../src/fxstore/render/viewer/api.js";
 import { nidIn } from "../../src/fxstore/render/viewer/deeplink.js";
 import { detailRows, attrsText } from "../../src/fxstore/render/viewer/facts.js";
 import { metricColoring } from "../../src/fxstore/render/viewer/coloring.js";
-import { statusOf } from "../../src/fxstore/render/viewer/panebox.js";
+import { ownParts, statusOf } from "../../src/fxstore/render/viewer/panebox.js";
 import { SearchIndex } from "../../src/fxstore/render/viewer/search.js";
 import { answerNodes, nextRow, ranksOf, selectionOf } from "../../src/fxstore/render/viewer/selection.js";
+import { sharedCells, shownOrder, sortedRows } from "../../src/fxstore/render/viewer/table.js";
 import { makeScene } from "./fixture.mjs";
 
 test("a selection holds its whole set, pane by pane, what holds the value first", () => {
@@ -127,4 +127,42 @@ test("an answer shows name and value first and keys last", () => {
   assert.deepEqual(order(["nid", "stage", "name", "target", "value"]), ["name", "value", "stage", "target", "nid"]);
   assert.deepEqual(order(["value", "a", "ref_nid", "b"]), ["value", "a", "b", "ref_nid"]);
   assert.deepEqual(order([]), []);
+});
+
+test("columns that say one thing in all rows are said once, but for a ranking's name, value and keys", () => {
+  const answer = {
+    columns: ["name", "stage", "value", "nid", "reason"],
+    rows: [
+      ["a", "edge", 1, 7, null],
+      ["a", "edge", 1, 7, null],
+    ],
+  };
+  assert.deepEqual(
+    [...sharedCells(answer)],
+    [
+      [1, "edge"],
+      [4, null],
+    ],
+  );
+  assert.equal(sharedCells({ ...answer, rows: answer.rows.slice(1) }).size, 0, "one row stays a row");
+  const alike = { columns: ["a"], rows: [[1], [1]] };
+  assert.equal(sharedCells(alike).size, 0, "a table keeps a column");
+});
+
+test("rows sort by a column: what is broken first, NULL last, equal cells as they came", () => {
+  const cells = [2, null, { number: "NaN" }, -1, { number: "-Infinity" }, 2, { number: "9007199254740993" }];
+  const rows = cells.map((cell) => [cell]);
+  assert.deepEqual(sortedRows(rows, 0, "ascending"), [2, 4, 3, 0, 5, 6, 1]);
+  assert.deepEqual(sortedRows(rows, 0, "descending"), [2, 4, 6, 0, 5, 3, 1]);
+  assert.deepEqual(sortedRows(rows, 0, "none"), [0, 1, 2, 3, 4, 5, 6]);
+  const texts = ["conv_10", "conv_9", "add"].map((cell) => [cell]);
+  assert.deepEqual(sortedRows(texts, 0, "ascending"), [2, 1, 0]);
+});
+
+test("panes tell only what tells them apart", () => {
+  assert.deepEqual(ownParts(["demo", "demo"]), ["", ""]);
+  assert.deepEqual(ownParts(["demo", "demo · a note"]), ["", "a note"]);
+  assert.deepEqual(ownParts(["a · 1", "b · 1"]), ["a · 1", "b · 1"]);
+  assert.deepEqual(ownParts(["exported", ""]), ["exported", ""]);
+  assert.deepEqual(ownParts(["demo"]), ["demo"]);
 });

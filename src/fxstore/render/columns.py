@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -13,6 +14,10 @@ import numpy.typing as npt
 MAGIC: Final = b"FXPG"
 _ALIGN: Final = 8
 _INTS: Final = (("i1", np.int8), ("i2", np.int16), ("i4", np.int32))
+_ABSOLUTE: Final = re.compile(r"[/\\]|[A-Za-z]:[/\\]|file:")
+_PACKAGES: Final = re.compile(r".*[/\\](?:site|dist)-packages[/\\]", re.DOTALL)
+_HOME: Final = re.compile(r"(?:file:/*|[A-Za-z]:)?[/\\]?(?:(?:home|Users)[/\\][^/\\]+|root)[/\\]")
+_PARTS: Final = 3
 
 
 class Strings:
@@ -32,6 +37,21 @@ class Strings:
     def all(self) -> list[str]:
         """Returns the texts in the order of their numbers."""
         return list(self._numbers)
+
+
+def short_path(path: str) -> str:
+    """Returns an absolute path from its package on, else its last three parts; a relative one as it is.
+
+    Neither a home directory nor a topmost one is among the parts.
+    """
+    if not _ABSOLUTE.match(path):
+        return path
+    installed = _PACKAGES.match(path)
+    rest = path[installed.end() :] if installed else _HOME.sub("", path)
+    parts = [part for part in re.split(r"[/\\]", rest) if part]
+    if installed:
+        return "/".join(parts)
+    return "/".join((parts[1:] or parts if rest == path else parts)[-_PARTS:])
 
 
 class Columns:

@@ -87,6 +87,8 @@ class PageModel:
         focus: nid to the index of the one set that a click on it shows.
         highlight: Nodes highlighted when the page opens (the answer's), in rank order.
         facts: Name and value pairs for the page's "about" box: run name, versions, time.
+        with_sources: Whether source files keep their absolute paths; otherwise the page holds only the path from the
+            package on, or its last parts.
     """
 
     title: str
@@ -97,3 +99,4 @@ class PageModel:
     answer: Answer | None = None
     highlight: Sequence[int] = ()
     facts: Sequence[tuple[str, str]] = ()
+    with_sources: bool = False

@@ -10,12 +10,13 @@ import base64
 import gzip
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.render.columns import Columns, Strings
+from fxstore.render.columns import Columns, Strings, short_path
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
 
 SCHEMA: Final = "fxstore.page"
@@ -34,8 +35,11 @@ def encode(model: PageModel) -> bytes:
     """Returns the payload, uncompressed: the same bytes for the same model in any process."""
     columns, strings = Columns(), Strings()
     graphs = [graph for pane in model.panes for graph in pane.graphs]
+    answer = model.answer
+    if answer and not model.with_sources:
+        answer = _without_paths(answer, {file for file in _joined(graphs, "source_file") if file})
     numbers = _numbers(graphs)
-    _nodes(columns, strings, graphs)
+    _nodes(columns, strings, graphs, model.with_sources)
     _edges(columns, strings, graphs)
     _blocks(columns, strings, graphs)
     sets = _sync_sets(columns, model.sync_sets, numbers)
@@ -49,7 +53,7 @@ def encode(model: PageModel) -> bytes:
         "panes": _panes(model),
         "graphs": _graphs(model),
         "colors": [_color(columns, strings, i, by, numbers) for i, by in enumerate(model.colors)],
-        "answer": _answer(columns, model.answer, numbers) if model.answer else None,
+        "answer": _answer(columns, answer, numbers) if answer else None,
     }
     return columns.pack({**header, "strings": strings.all()})
 
@@ -95,10 +99,13 @@ def _graphs(model: PageModel) -> list[dict[str, Any]]:
     return out
 
 
-def _nodes(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph]) -> None:
+def _nodes(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph], with_sources: bool) -> None:
     columns.floats("node.nid", _joined(graphs, "nid"), delta=True)
     for name in TEXTS:
-        columns.ints(f"node.{name}", strings.numbers(_joined(graphs, name)), delta=name == "name")
+        texts = _joined(graphs, name)
+        if name == "source_file" and not with_sources:
+            texts = [text and short_path(text) for text in texts]
+        columns.ints(f"node.{name}", strings.numbers(texts), delta=name == "name")
     shapes = [None if shape is None else f"[{', '.join(shape)}]" for shape in _joined(graphs, "shape")]
     columns.ints("node.shape", strings.numbers(shapes))
     columns.ints("node.source_line", [-1 if line is None else line for line in _joined(graphs, "source_line")])
@@ -173,6 +180,16 @@ def _answer(columns: Columns, answer: Answer, numbers: Numbers) -> dict[str, Any
         "rows": [[_cell(value) for value in row] for row in answer.rows],
         "note": answer.note,
     }
+
+
+def _without_paths(answer: Answer, files: set[str]) -> Answer:
+    """Returns the answer with short source files: in their own column, and those of the page wherever they stand."""
+
+    def cell(column: str, value: object) -> object:
+        return short_path(value) if isinstance(value, str) and (column == "source_file" or value in files) else value
+
+    rows = [tuple(cell(*pair) for pair in zip(answer.columns, row, strict=True)) for row in answer.rows]
+    return replace(answer, rows=rows)
 
 
 def _cell(value: object) -> object:

@@ -2,8 +2,10 @@
 
 import { cellText, grouped } from "./numbers.js";
 import { nextRow } from "./selection.js";
+import { isKey, sharedCells, shownOrder, sortedRows } from "./table.js";
 
 const PAGE_ROWS = 200;
+const ORDERS = ["none", "ascending", "descending"];
 
 export class AnswerPanel {
   /**
@@ -14,59 +16,107 @@ export class AnswerPanel {
    */
   constructor(h, answer, nodes, select) {
     Object.assign(this, { h, answer, nodes, select });
-    this.rows = [];
+    this.sort = { column: -1, order: "none" };
+    const shared = sharedCells(answer);
+    this.columns = shownOrder(answer.columns).filter((i) => !shared.has(i));
     this.body = h("tbody", {});
     this.more = h("button", { class: "fx-more", onclick: () => this.extend() });
-    this.order = shownOrder(answer.columns);
-    const heads = this.order.map((i) => this.head(answer.columns[i]));
+    this.heads = this.columns.map((i) => this.head(i));
+    this.fold = h("button", { class: "fx-icon fx-fold", onclick: () => this.toggle() });
     this.root = h(
       "aside",
       { class: "fx-answer", "aria-label": "Answer" },
-      h(
-        "header",
-        { class: "fx-answer-head" },
-        h("h2", {}, "Answer"),
-        h("span", { class: "fx-count" }, `${grouped(answer.rows.length)} rows`),
-      ),
+      this.header(),
       h(
         "pre",
         { class: "fx-query", tabindex: 0 },
         ...answer.query.split("\n").map((line) => h("span", { class: "fx-line" }, line)),
       ),
+      this.shared(shared),
       h(
         "div",
         { class: "fx-scroll" },
         h(
           "table",
           { class: "fx-table fx-rows" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "#"), ...heads)),
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "#"), ...this.heads)),
           this.body,
         ),
         this.more,
       ),
       answer.note && h("p", { class: "fx-note" }, answer.note),
     );
+    this.fill(answer.rows.map((_, i) => i));
+    this.toggle(false);
+  }
+
+  header() {
+    return this.h(
+      "header",
+      { class: "fx-answer-head" },
+      this.h("h2", {}, "Answer"),
+      this.h("span", { class: "fx-count" }, `${grouped(this.answer.rows.length)} rows`),
+      this.h("span", { class: "fx-grow" }),
+      this.fold,
+    );
+  }
+
+  /** What all rows have in common, said once. @param {Map<number, unknown>} cells */
+  shared(cells) {
+    const named = [...cells].map(([i, cell]) => ({ name: this.answer.columns[i], text: cellText(cell).text, cell }));
+    const told = named.filter(({ cell }) => cell !== null && cell !== "");
+    const empty = named.filter(({ cell }) => cell === null || cell === "").map(({ name }) => name);
+    const title = empty.length ? `empty in all rows: ${empty.join(", ")}` : null;
+    const part = ({ name, text }) => this.h("span", {}, this.h("span", { class: "fx-muted" }, `${name}: `), text);
+    return told.length ? this.h("p", { class: "fx-shared", title }, ...told.map(part)) : null;
+  }
+
+  /** Folds the panel to a strip, or opens it again. @param {boolean} [folded] */
+  toggle(folded = !this.root.classList.contains("fx-folded")) {
+    this.root.classList.toggle("fx-folded", folded);
+    this.fold.textContent = folded ? "▸" : "◂";
+    this.fold.title = folded ? "Open the answer (a)" : "Fold the answer (a)";
+    this.fold.setAttribute("aria-label", folded ? "Open the answer" : "Fold the answer");
+    this.fold.setAttribute("aria-expanded", String(!folded));
+  }
+
+  /** Shows the rows from the first, in another order. @param {number[]} order */
+  fill(order) {
+    this.order = order;
+    this.rows = new Map();
+    this.body.replaceChildren();
     this.extend();
-    this.aim(nextRow(nodes, -1, 1));
+    this.aim(this.next(-1, 1));
+  }
+
+  /** Sorts by a column: rising, falling, as the query gave it. @param {number} column of the answer */
+  sortBy(column) {
+    const at = column === this.sort.column ? ORDERS.indexOf(this.sort.order) : 0;
+    const order = ORDERS[(at + 1) % ORDERS.length];
+    this.sort = { column, order };
+    for (const [i, head] of this.heads.entries())
+      head.setAttribute("aria-sort", this.columns[i] === column ? order : "none");
+    const marked = this.marked;
+    this.fill(sortedRows(this.answer.rows, column, order));
+    if (marked >= 0) this.mark(marked);
   }
 
   /** Adds the next rows to the table. */
   extend() {
-    const from = this.rows.length;
-    const next = this.answer.rows.slice(from, from + PAGE_ROWS).map((cells, i) => this.row(cells, from + i));
-    this.rows.push(...next);
-    this.body.append(...next);
-    const left = this.answer.rows.length - this.rows.length;
+    const from = this.rows.size;
+    for (const row of this.order.slice(from, from + PAGE_ROWS)) this.rows.set(row, this.row(row));
+    this.body.append(...[...this.rows.values()].slice(from));
+    const left = this.order.length - this.rows.size;
     this.more.hidden = !left;
     this.more.textContent = `Show ${Math.min(left, PAGE_ROWS)} of ${grouped(left)} more`;
   }
 
-  row(cells, number) {
+  row(number) {
     const named = this.nodes[number]?.length > 0;
     const choose = () => named && this.select(number);
     const onkeydown = (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (step) this.focus(nextRow(this.nodes.slice(0, this.rows.length), number, step));
+      if (step) this.focus(this.next(number, step, this.rows.size));
       else if (event.key === "Enter" || event.key === " ") choose();
       else return;
       event.preventDefault();
@@ -74,16 +124,19 @@ export class AnswerPanel {
     const attributes = named
       ? { tabindex: -1, onclick: choose, onkeydown }
       : { class: "fx-unnamed", title: "names no node on this page" };
+    const cells = this.answer.rows[number];
     return this.h(
       "tr",
       attributes,
       this.h("th", { scope: "row" }, String(number + 1)),
-      ...this.order.map((i) => this.cell(cells[i], this.answer.columns[i])),
+      ...this.columns.map((i) => this.cell(cells[i], this.answer.columns[i])),
     );
   }
 
-  head(name) {
-    return this.h("th", { scope: "col", class: isKey(name) && "fx-id" }, name);
+  head(column) {
+    const name = this.answer.columns[column];
+    const button = this.h("button", { title: `Sort by ${name}`, onclick: () => this.sortBy(column) }, name);
+    return this.h("th", { scope: "col", "aria-sort": "none", class: isKey(name) && "fx-id" }, button);
   }
 
   cell(value, column) {
@@ -98,42 +151,42 @@ export class AnswerPanel {
     );
   }
 
+  /**
+   * @param {number} row -1 for none
+   * @param {1|-1} step
+   * @param {number} [count] of the rows to go through, in the order shown
+   * @returns {number} the row shown before or after it that names a node, or -1
+   */
+  next(row, step, count = this.order.length) {
+    const shown = this.order.slice(0, count);
+    const at = nextRow(
+      shown.map((number) => this.nodes[number]),
+      shown.indexOf(row),
+      step,
+    );
+    return at < 0 ? -1 : shown[at];
+  }
+
   /** Makes one row the one that Tab leads to. @param {number} row */
   aim(row) {
     for (const other of this.body.querySelectorAll("[tabindex='0']")) other.tabIndex = -1;
-    if (this.rows[row] && this.nodes[row].length) this.rows[row].tabIndex = 0;
+    const element = this.rows.get(row);
+    if (element && this.nodes[row].length) element.tabIndex = 0;
   }
 
   /** @param {number} row */
   focus(row) {
     this.aim(row);
-    this.rows[row]?.focus();
+    this.rows.get(row)?.focus();
   }
 
   /** Marks a row. @param {number} row -1 for none */
   mark(row) {
-    while (row >= this.rows.length && this.rows.length < this.answer.rows.length) this.extend();
+    this.marked = row;
+    while (row >= 0 && !this.rows.has(row) && this.rows.size < this.order.length) this.extend();
     for (const marked of this.body.querySelectorAll("[aria-current]")) marked.removeAttribute("aria-current");
-    this.aim(row < 0 ? nextRow(this.nodes, -1, 1) : row);
-    this.rows[row]?.setAttribute("aria-current", "true");
-    this.rows[row]?.scrollIntoView({ block: "nearest" });
+    this.aim(row < 0 ? this.next(-1, 1) : row);
+    this.rows.get(row)?.setAttribute("aria-current", "true");
+    this.rows.get(row)?.scrollIntoView({ block: "nearest" });
   }
-}
-
-/**
- * The order in which columns are shown: a ranking's name and value first, node keys at the end.
- * @param {string[]} columns
- * @returns {number[]}
- */
-export function shownOrder(columns) {
-  const first = columns.includes("value") ? ["name", "value"] : [];
-  const place = (name, i) =>
-    isKey(name) ? columns.length : first.includes(name) ? first.indexOf(name) - first.length : i;
-  const places = columns.map(place);
-  return columns.map((_, i) => i).sort((a, b) => places[a] - places[b]);
-}
-
-/** Whether a column holds node keys, which say little to a reader. @param {string} column */
-function isKey(column) {
-  return /(^|_)nid$/.test(column);
 }

@@ -60,14 +60,9 @@ export class PageApp {
 
   build() {
     const { h } = this;
-    const dock = h("div", { class: "fx-dock" }, this.details.root);
-    const main = h(
-      "div",
-      { class: "fx-main" },
-      this.panes.root,
-      this.bar("Height of the details", false, dock, -1),
-      dock,
-    );
+    this.dock = h("div", { class: "fx-dock fx-idle" }, this.details.root);
+    const height = this.bar("Height of the details", false, this.dock, -1);
+    const main = h("div", { class: "fx-main" }, this.panes.root, height, this.dock);
     const side = this.answer ? [this.answer.root, this.bar("Width of the answer", true, this.answer.root, 1)] : [];
     this.root.replaceChildren(
       this.topBar(),
@@ -95,7 +90,7 @@ export class PageApp {
       h("label", { class: "fx-by" }, h("span", { class: "fx-muted" }, "Colour"), this.select),
       this.legend,
       h("span", { class: "fx-grow" }),
-      this.panes.hiddenList,
+      this.panes.switches,
       h("button", { title: "Fit every pane (f)", onclick: () => this.compare.zoomToFit() }, "Fit"),
       this.themes.button,
       h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"),
@@ -118,6 +113,7 @@ export class PageApp {
 
   showColor() {
     this.select.value = String(this.compare.color);
+    this.select.title = this.colorings.names[this.compare.color];
     this.legend.replaceChildren(legend(this.h, this.compare.coloring, this.themes.theme));
   }
 
@@ -126,8 +122,10 @@ export class PageApp {
   }
 
   showSelection(selection) {
+    this.dock.classList.toggle("fx-idle", !selection);
     this.answer?.mark(this.compare.row);
     this.panes.showSelection(selection);
+    if (selection) this.panes.scrollTo(this.scene.paneOf(selection.node).number);
     this.showDetails();
     const count = selection ? selection.shares.filter((share) => share.lead >= 0).length : 0;
     const name = selection ? visible(this.scene.text("name", selection.node) ?? "node") : "";
@@ -159,13 +157,14 @@ export class PageApp {
     const { compare } = this;
     const targets = focused >= 0 ? [compare.viewers[focused]] : compare.viewers.filter((viewer) => viewer.view);
     return {
-      stepRow: (step) => compare.stepRow(step),
+      stepRow: (step) => this.answer && compare.selectRow(this.answer.next(compare.row, step)),
       stepNode: (step) => compare.stepNode(focused >= 0 ? focused : this.homePane(), step),
       search: () => this.search.input.select(),
       fit: () => compare.zoomToFit(),
       zoom: (factor) => targets.forEach((viewer) => viewer.zoomBy(factor)),
       pan: (dx, dy) => targets.forEach((viewer) => viewer.panBy(dx, dy)),
       pane: (pane) => this.panes.toggle(pane),
+      answer: () => this.answer?.toggle(),
       theme: () => this.themes.next(),
       clear: () => this.search.clear() || compare.clearSelection(),
       help: () => this.help.showModal(),

@@ -1,4 +1,5 @@
-// From a metric to a bucket per node: no data, no number for a reason, the steps of a scale, infinite, NaN.
+// From a metric to a bucket per node: no data, no number for a reason, the steps of a scale, infinite, NaN; and the
+// stages that the metric is not of.
 
 import { inkOn, mixed } from "./themes.js";
 
@@ -8,9 +9,11 @@ export const MISSING = 1;
 export const MINUS_INF = 2;
 export const PLUS_INF = 3;
 export const NAN = 4;
-export const FIRST_STEP = 5;
+/** No data, in a pane of which the metric knows no node at all. */
+export const OTHER = 5;
+export const FIRST_STEP = 6;
 const BUCKET_OF_STATUS = [FIRST_STEP, NAN, PLUS_INF, MINUS_INF, MISSING, NO_DATA];
-const LOG_RATIO = 1000;
+const LOG_RATIO = 100;
 
 /**
  * @typedef {{name: string, metric: string, unit: string|null, better: string|null, buckets: Uint8Array, values: Float64Array,
@@ -26,15 +29,16 @@ export function metricColoring(scene, index) {
   const { status, values, reasons } = spreadColor(scene, index);
   const domain = domainOf(scene.columns.get(`color${index}.value`), better);
   const buckets = new Uint8Array(scene.nodeCount);
-  const counts = new Array(FIRST_STEP + STEPS).fill(0);
   for (let node = 0; node < scene.nodeCount; node++) {
     const step =
       status[node] === 0 ? Math.min(STEPS - 1, Math.floor(badness(values[node], domain, better) * STEPS)) : 0;
     buckets[node] = BUCKET_OF_STATUS[status[node]] + step;
-    counts[buckets[node]]++;
   }
+  for (const { first, end } of scene.panes)
+    if (buckets.subarray(first, end).every((bucket) => bucket === NO_DATA)) buckets.fill(OTHER, first, end);
+  const counts = countsOf(buckets, FIRST_STEP + STEPS);
   const steps = Array.from({ length: STEPS }, (_, i) => FIRST_STEP + i);
-  const order = [NO_DATA, MISSING, ...steps, MINUS_INF, PLUS_INF, NAN];
+  const order = [OTHER, NO_DATA, MISSING, ...steps, MINUS_INF, PLUS_INF, NAN];
   return { name, metric, unit, better, buckets, values, reasons, domain, counts, order, categories: null };
 }
 
@@ -47,8 +51,6 @@ export function roleColoring(scene) {
     .slice(0, 200);
   const bucketOf = new Map(roles.map((role, i) => [role, FIRST_STEP + i]));
   const buckets = Uint8Array.from(column, (role) => bucketOf.get(role) ?? NO_DATA);
-  const counts = new Array(FIRST_STEP + roles.length).fill(0);
-  for (const bucket of buckets) counts[bucket]++;
   return {
     name: "role",
     metric: "role",
@@ -56,7 +58,7 @@ export function roleColoring(scene) {
     better: null,
     buckets,
     domain: null,
-    counts,
+    counts: countsOf(buckets, FIRST_STEP + roles.length),
     values: new Float64Array(0),
     reasons: new Int32Array(0),
     order: [NO_DATA, ...bucketOf.values()],
@@ -66,9 +68,10 @@ export function roleColoring(scene) {
 
 /** @param {Coloring} coloring @param {import("./themes.js").Theme} theme @returns {BucketStyle} */
 export function styleOf(coloring, theme) {
-  const special = [theme.graph.nodata, theme.graph.missing, theme.graph.inf, theme.graph.inf, theme.graph.nan];
+  const { nodata, missing, inf, nan, other } = theme.graph;
+  const special = [nodata, missing, inf, inf, nan, other];
   const fills = [...special, ...(coloring.categories ? categoryFills(coloring, theme) : stepFills(coloring, theme))];
-  const hatches = [null, "dash", "cross", "cross", "stripe"];
+  const hatches = [null, "dot", "cross", "cross", "stripe", null];
   return { fills, inks: fills.map(inkOn), hatches };
 }
 
@@ -99,6 +102,12 @@ export function domainOf(values, better) {
 /** @param {number} part 0 to 1 @param {Domain} domain @returns {number} the value there */
 export function valueAt(part, { min, max, log }) {
   return log ? min * (max / min) ** part : min + (max - min) * part;
+}
+
+function countsOf(buckets, size) {
+  const out = new Array(size).fill(0);
+  for (const bucket of buckets) out[bucket]++;
+  return out;
 }
 
 function positionIn(value, { min, max, log }) {

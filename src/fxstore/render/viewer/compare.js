@@ -39,19 +39,21 @@ export class FXGraphCompare extends Emitter {
 
   /**
    * @param {number} node
-   * @param {{from?: number, row?: number}} [options] from: the pane that was clicked, which then stays; row: of the answer
+   * @param {{from?: number, row?: number}} [options] from: the pane that was clicked, whose scale the others take; row:
+   *   of the answer
    */
   selectNode(node, { from = -1, row } = {}) {
     this.selection = selectionOf(this.scene, node);
     this.row = row ?? this.rows.findIndex((nodes) => nodes.includes(node));
+    this.emit("selectionchange", this.selection);
     const source = this.viewers[from];
     const least = source ? (source.legible ? source.view.scale : 0) : READING_SCALE;
     for (const [number, viewer] of this.viewers.entries()) {
       viewer.setMarks({ selection: this.selection });
+      if (viewer.view) viewer.resize();
       const { lead } = this.selection.shares[number];
-      if (lead >= 0 && number !== from) viewer.reveal(lead, viewer.legible ? 0 : least);
+      if (lead >= 0) viewer.reveal(lead, viewer.legible || number === from ? 0 : least);
     }
-    this.emit("selectionchange", this.selection);
   }
 
   /** Moves every pane to a node, or to what holds its value there, without selecting it. @param {number} node */

@@ -1,7 +1,6 @@
 // The details panel: one table for the whole sync set, or the page's facts while nothing is selected.
 
 import { detailRows } from "./facts.js";
-import { grouped } from "./numbers.js";
 import { visible } from "./visible.js";
 
 const MOST_CHIPS = 12;
@@ -76,23 +75,12 @@ export class DetailsPanel {
 
   facts() {
     const { h, scene } = this;
-    const stages = scene.panes.map((pane) => [
-      pane.title,
-      `${grouped(pane.end - pane.first)} nodes${pane.subtitle ? ` · ${pane.subtitle}` : ""}`,
-    ]);
-    const list = (title, pairs) =>
-      pairs.length &&
-      h(
-        "div",
-        { class: "fx-facts" },
-        h("h3", {}, title),
-        h("dl", {}, ...pairs.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-      );
+    const fact = ([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
     return h(
       "div",
       { class: "fx-about" },
-      h("p", { class: "fx-hint" }, "Click a node: what it became lights up in every pane. Press ? for the keys."),
-      h("div", { class: "fx-fact-lists" }, list("About", scene.header.facts) || null, list("Panes", stages) || null),
+      h("p", {}, "Click a node: what it became lights up in every pane. Press ? for the keys."),
+      h("dl", { class: "fx-facts", "aria-label": "About this page" }, ...scene.header.facts.map(fact)),
     );
   }
 }

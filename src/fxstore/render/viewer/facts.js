@@ -1,6 +1,6 @@
 // The details table as plain data: one row per property, one cell per pane.
 
-import { NO_DATA } from "./coloring.js";
+import { NO_DATA, OTHER } from "./coloring.js";
 import { colorName } from "./colorings.js";
 import { metricText } from "./metrictext.js";
 
@@ -33,14 +33,20 @@ const PROPERTIES = [
  */
 export function detailRows(scene, selection, panes, colorings) {
   const nodes = panes.map((pane) => selection.shares[pane].lead);
-  const known = ({ buckets }) => nodes.some((node) => node >= 0 && buckets[node] !== NO_DATA);
+  const known = ({ buckets }) =>
+    nodes.some((node) => node >= 0 && buckets[node] !== NO_DATA && buckets[node] !== OTHER);
   const metrics = colorings
     .filter((coloring, i) => !i || known(coloring))
-    .map((coloring) => [colorName(coloring), (_, node) => metricText(scene, coloring, node), false]);
+    .map((coloring) => [colorName(coloring), (_, node) => ownMetric(scene, coloring, node), false]);
   const properties = [...PROPERTIES.slice(0, 2), ...metrics, ...PROPERTIES.slice(2)];
   return properties
     .map((property) => row(scene, nodes, selection.node, property))
     .filter((entry) => entry.cells.some((cell) => cell.text));
+}
+
+/** @returns {string|null} null in a stage that the metric is not of */
+function ownMetric(scene, coloring, node) {
+  return coloring.buckets[node] === OTHER ? null : metricText(scene, coloring, node);
 }
 
 /** @param {string|null} json @returns {string|null} one `key: value` per line */

@@ -15,7 +15,10 @@ export function hatchesOf(document, context, theme) {
       [-2, 10, 10, -2],
       [-2, -2, 10, 10],
     ]),
-    dash: null,
+    dot: pattern(document, context, theme.graph.border, [
+      [1, 2, 3, 2],
+      [5, 6, 7, 6],
+    ]),
   };
 }
 

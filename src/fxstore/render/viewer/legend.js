@@ -1,7 +1,7 @@
 // What the colours mean.
 
-import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, PLUS_INF, STEPS, styleOf, valueAt } from "./coloring.js";
-import { brief, formatted, grouped } from "./numbers.js";
+import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF, STEPS, styleOf, valueAt } from "./coloring.js";
+import { brief, grouped, isTime, withUnit } from "./numbers.js";
 
 /**
  * @param {ReturnType<import("./dom.js").builder>} h @param {import("./coloring.js").Coloring} coloring
@@ -21,8 +21,9 @@ export function legend(h, coloring, theme) {
  */
 export function ticks({ domain, better, unit, metric }) {
   const values = (better === "higher" ? [1, 0.5, 0] : [0, 0.5, 1]).map((part) => valueAt(part, domain));
-  const rest = `${unit ? ` ${unit}` : ""}${domain.log ? ", logarithmic" : ""}`;
-  return brief(values).map((text, i) => ({ text, title: `${metric} ${formatted(values[i])}${rest}` }));
+  const rest = domain.log ? ", logarithmic" : "";
+  const texts = brief(values, isTime(unit) ? unit : null);
+  return texts.map((text, i) => ({ text, title: `${metric} ${withUnit(values[i], unit)}${rest}` }));
 }
 
 function scale(h, coloring, style) {
@@ -33,7 +34,7 @@ function scale(h, coloring, style) {
   const stops = style.fills.slice(FIRST_STEP, FIRST_STEP + STEPS);
   bar.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
   const ends = better ? ["good", "bad"] : ["low", "high"];
-  const hint = [unit, domain.log && "log"].filter(Boolean).join(", ");
+  const hint = [!isTime(unit) && unit, domain.log && "log"].filter(Boolean).join(", ");
   return h(
     "span",
     { class: "fx-scale" },
@@ -45,15 +46,28 @@ function scale(h, coloring, style) {
 }
 
 function specials(h, coloring, style, theme) {
+  return specialEntries(coloring).map(({ bucket, text, title }) =>
+    swatch(h, style.fills[bucket], text, style.hatches[bucket], title, theme),
+  );
+}
+
+/**
+ * @param {import("./coloring.js").Coloring} coloring
+ * @returns {{bucket: number, text: string, title: string}[]} what stands beside the scale: nodes are counted in the
+ *   stages that the metric is of
+ */
+export function specialEntries({ counts }) {
   const entries = [
-    [[NAN], "NaN", "stripe", "not a number"],
-    [[PLUS_INF, MINUS_INF], "±∞", "cross", "infinite"],
-    [[MISSING], "not compared", "dash", "there is a reason why there is no number; the details tell it"],
-    [[NO_DATA], "no data", "", "nothing is known about these nodes"],
+    [[NAN], "NaN", "not a number"],
+    [[PLUS_INF, MINUS_INF], "±∞", "infinite"],
+    [[MISSING], "not compared", "there is a reason why there is no number; the details tell it"],
+    [[NO_DATA], "no data", "nodes of a measured stage about which nothing is known"],
+    [[OTHER], "other stages", "stages that this metric is not of"],
   ];
-  return entries.map(([buckets, text, hatch, title]) => {
-    const count = buckets.reduce((sum, bucket) => sum + coloring.counts[bucket], 0);
-    return count ? swatch(h, style.fills[buckets[0]], `${text} ${grouped(count)}`, hatch, title, theme) : null;
+  return entries.flatMap(([buckets, text, title]) => {
+    const count = buckets.reduce((sum, bucket) => sum + counts[bucket], 0);
+    if (!count) return [];
+    return [{ bucket: buckets[0], text: buckets[0] === OTHER ? text : `${text} ${grouped(count)}`, title }];
   });
 }
 
@@ -66,8 +80,9 @@ function categories(h, coloring, style, theme) {
 function swatch(h, fill, text, hatch, title, theme) {
   const box = h("span", { class: "fx-swatch" });
   const lines = (angle) => `repeating-linear-gradient(${angle}deg, transparent 0 3px, ${theme.graph.paper} 3px 4.4px)`;
-  const hatches = { stripe: `${lines(135)}, `, cross: `${lines(135)}, ${lines(45)}, ` };
+  const dots = `radial-gradient(${theme.graph.border} 0.8px, transparent 1.1px) 0 0 / 4px 4px`;
+  const hatches = { stripe: `${lines(135)}, `, cross: `${lines(135)}, ${lines(45)}, `, dot: `${dots}, ` };
   box.style.background = `${hatches[hatch] ?? ""}${fill}`;
-  if (hatch === "dash") box.style.borderStyle = "dashed";
+  if (hatch === "dot") box.style.borderStyle = "dashed";
   return h("span", { class: "fx-key", title }, box, text);
 }

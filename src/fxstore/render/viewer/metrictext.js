@@ -1,7 +1,7 @@
 // A node's metric in words.
 
-import { MINUS_INF, MISSING, NAN, NO_DATA, PLUS_INF } from "./coloring.js";
-import { formatted } from "./numbers.js";
+import { MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF } from "./coloring.js";
+import { withUnit } from "./numbers.js";
 
 /**
  * @param {import("./scene.js").Scene} scene
@@ -12,14 +12,10 @@ import { formatted } from "./numbers.js";
 export function metricText(scene, coloring, node) {
   const bucket = coloring.buckets[node];
   if (bucket === NO_DATA) return "no data";
+  if (bucket === OTHER) return "not of this stage";
   if (bucket === NAN) return "NaN";
   if (bucket === PLUS_INF) return "∞";
   if (bucket === MINUS_INF) return "−∞";
   if (bucket === MISSING) return `not compared: ${scene.strings[coloring.reasons[node]] ?? "no reason given"}`;
   return withUnit(coloring.values[node], coloring.unit);
-}
-
-/** @param {number} value @param {string|null} unit @returns {string} */
-export function withUnit(value, unit) {
-  return unit ? `${formatted(value)} ${unit}` : formatted(value);
 }

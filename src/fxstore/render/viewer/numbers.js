@@ -18,11 +18,45 @@ function precise(value, size) {
   return String(Number(value.toPrecision(Math.max(5, digits))));
 }
 
-/** @param {number[]} values @returns {string[]} as few digits, from three on, as tell them apart; for scales */
-export function brief(values) {
+const SECONDS = [
+  ["ns", 1e-9],
+  ["µs", 1e-6],
+  ["ms", 1e-3],
+  ["s", 1],
+];
+
+/** @param {string|null} unit @returns {number} the length in seconds of a unit of time; 0 of any other unit */
+function secondsIn(unit) {
+  return SECONDS.find(([name]) => name === (unit === "us" ? "µs" : unit))?.[1] ?? 0;
+}
+
+/** @param {string|null} unit @returns {boolean} */
+export function isTime(unit) {
+  return secondsIn(unit) > 0;
+}
+
+/**
+ * @param {number} value @param {string|null} unit
+ * @returns {string} times in the unit that people would use: 201229 ns are 201.23 µs
+ */
+export function withUnit(value, unit) {
+  if (!unit) return formatted(value);
+  const size = Math.abs(value * secondsIn(unit)) * (1 + 1e-9);
+  const [name, length] = SECONDS.findLast(([, seconds]) => size >= seconds) ?? [unit, 0];
+  return length
+    ? `${formatted(Number(((value * secondsIn(unit)) / length).toPrecision(12)))} ${name}`
+    : `${formatted(value)} ${unit}`;
+}
+
+/**
+ * @param {number[]} values
+ * @param {string|null} [unit] of time, which then stands in each text
+ * @returns {string[]} as few digits, from three on, as tell them apart; for scales
+ */
+export function brief(values, unit = null) {
   const distinct = new Set(values).size;
   for (let digits = 3; ; digits++) {
-    const texts = values.map((value) => formatted(Number(value.toPrecision(digits))));
+    const texts = values.map((value) => withUnit(Number(value.toPrecision(digits)), unit));
     if (digits === 15 || new Set(texts).size === distinct) return texts;
   }
 }

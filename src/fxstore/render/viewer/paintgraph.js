@@ -103,11 +103,17 @@ function paintFrame(context, theme, graph, scale) {
 }
 
 function callLine(context, scene, graph, frame, scale) {
-  const [x, y] = [scene.x[graph.parent] + scene.width[graph.parent] / 2, scene.y[graph.parent]];
+  const [x, y] = [scene.x[graph.parent], scene.y[graph.parent]];
+  const [right, bottom] = [x + scene.width[graph.parent] / 2, y + scene.height[graph.parent] / 2];
   context.setLineDash([5 / scale, 4 / scale]);
   context.beginPath();
-  context.moveTo(x, y);
-  context.lineTo(frame.left, Math.min(Math.max(y, frame.top + TITLE_HEIGHT / 2), frame.bottom));
+  if (frame.left >= right) {
+    context.moveTo(right, y);
+    context.lineTo(frame.left, Math.min(Math.max(y, frame.top + TITLE_HEIGHT / 2), frame.bottom));
+  } else {
+    context.moveTo(x, bottom);
+    context.lineTo(Math.min(Math.max(x, frame.left + TITLE_HEIGHT), frame.right), frame.top);
+  }
   context.stroke();
   context.setLineDash([]);
 }

@@ -1,5 +1,6 @@
 // Nodes on a canvas, in scene units.
 
+import { MISSING, OTHER } from "./coloring.js";
 import { FAR, NEAR } from "./lod.js";
 import { NAME_FONT, TITLE_FONT, labelOf } from "./label.js";
 
@@ -42,12 +43,22 @@ function paintFar(context, ink, nodes, scale) {
   for (const node of nodes) {
     const bucket = coloring.buckets[node];
     if (bucket !== current) {
-      context.fillStyle = bucket < 2 ? theme.graph.frame : style.fills[bucket];
+      context.fillStyle = bucket === MISSING || bucket === OTHER ? theme.graph.frame : style.fills[bucket];
       current = bucket;
     }
     const [width, height] = [Math.max(scene.width[node], least), Math.max(scene.height[node], least)];
     context.fillRect(scene.x[node] - width / 2, scene.y[node] - height / 2, width, height);
+    if (bucket === MISSING && height > 2 * least)
+      hollow(context, theme, scene.x[node], scene.y[node], width, height, least);
   }
+}
+
+/** What has no number is an empty box from afar. */
+function hollow(context, theme, x, y, width, height, by) {
+  const fill = context.fillStyle;
+  context.fillStyle = theme.graph.missing;
+  context.fillRect(x - width / 2 + by / 2, y - height / 2 + by / 2, width - by, height - by);
+  context.fillStyle = fill;
 }
 
 function paintBox(context, ink, node, level, scale) {
@@ -70,10 +81,10 @@ function paintBox(context, ink, node, level, scale) {
     if (rounded) context.fill();
     else context.fillRect(left, top, width, height);
   }
-  if (hatch === "dash") context.setLineDash(DASH);
+  if (hatch === "dot") context.setLineDash(DASH);
   if (rounded) context.stroke();
   else context.strokeRect(left, top, width, height);
-  if (hatch === "dash") context.setLineDash([]);
+  if (hatch === "dot") context.setLineDash([]);
 }
 
 function paintLabel(context, ink, node) {
@@ -86,7 +97,7 @@ function paintLabel(context, ink, node) {
   context.textBaseline = "middle";
   context.textAlign = "left";
   context.fillStyle = style.inks[bucket];
-  const plate = style.hatches[bucket] === "stripe" || style.hatches[bucket] === "cross";
+  const plate = Boolean(style.hatches[bucket]);
   const put = (text, font, y) => {
     context.font = font;
     const shown = labels.fit(text, font, room);

@@ -2,14 +2,17 @@
 
 import { grouped } from "./numbers.js";
 
+const SEPARATOR = " · ";
+
 /**
  * @param {ReturnType<import("./dom.js").builder>} h
  * @param {import("./scene.js").PaneScene} pane
- * @param {{fit: () => void, hide: () => void}} actions
+ * @param {string} note what tells this pane from the others
+ * @param {() => void} fit
  */
-export function paneBox(h, pane, actions) {
+export function paneBox(h, pane, note, fit) {
   const graphs = pane.graphs.length > 1 ? `${pane.graphs.length} graphs` : "";
-  const words = [`${grouped(pane.end - pane.first)} nodes`, graphs, pane.subtitle].filter(Boolean).join(" · ");
+  const words = [`${grouped(pane.end - pane.first)} nodes`, graphs, note].filter(Boolean).join(" · ");
   const found = h("span", { class: "fx-found", hidden: true });
   const status = h("div", { class: "fx-status", hidden: true });
   const mount = h("div", { class: "fx-mount" }, status);
@@ -24,24 +27,23 @@ export function paneBox(h, pane, actions) {
         "div",
         { class: "fx-pane-title" },
         h("h2", { title }, title),
-        found,
-        h("span", { class: "fx-grow" }),
-        h(
-          "button",
-          { class: "fx-icon", title: "Fit this pane", "aria-label": `Fit ${title}`, onclick: actions.fit },
-          "⤢",
-        ),
-        h(
-          "button",
-          { class: "fx-icon", title: "Hide this pane", "aria-label": `Hide ${title}`, onclick: actions.hide },
-          "✕",
-        ),
+        h("button", { class: "fx-icon", title: "Fit this pane", "aria-label": `Fit ${title}`, onclick: fit }, "⤢"),
       ),
-      h("p", { class: "fx-subtitle", title: words }, words),
+      h("p", { class: "fx-subtitle", title: words }, found, words),
     ),
     mount,
   );
   return { root, mount, status, found };
+}
+
+/**
+ * What tells panes apart: their subtitles without the parts that all begin with, such as the one run's name.
+ * @param {string[]} subtitles @returns {string[]}
+ */
+export function ownParts(subtitles) {
+  const parts = subtitles.map((text) => text.split(SEPARATOR));
+  const shared = parts.length > 1 ? parts[0].findIndex((part, i) => parts.some((other) => other[i] !== part)) : 0;
+  return parts.map((own) => (shared < 0 ? own.slice(parts[0].length) : own.slice(shared)).join(SEPARATOR));
 }
 
 /**

@@ -1,6 +1,6 @@
 // The row of panes: their frames, the bars between them, which of them are in view.
 
-import { paneBox, statusOf } from "./panebox.js";
+import { ownParts, paneBox, statusOf } from "./panebox.js";
 import { grouped } from "./numbers.js";
 import { splitter } from "./splitter.js";
 
@@ -13,16 +13,26 @@ export class PaneRow {
    */
   constructor(h, scene, actions) {
     Object.assign(this, { h, scene, actions });
-    this.boxes = scene.panes.map((pane) =>
-      paneBox(h, pane, { fit: () => actions.fit(pane.number), hide: () => this.show(pane.number, false) }),
-    );
+    const notes = ownParts(scene.panes.map((pane) => pane.subtitle));
+    this.boxes = scene.panes.map((pane) => paneBox(h, pane, notes[pane.number], () => actions.fit(pane.number)));
     this.bars = scene.panes.slice(1).map((pane) => this.bar(pane.number));
     this.root = h(
       "div",
       { class: "fx-panes" },
       ...this.boxes.flatMap((box, i) => (i ? [this.bars[i - 1], box.root] : [box.root])),
     );
-    this.hiddenList = h("span", { class: "fx-hidden-panes" });
+    this.toggles = scene.panes.map((pane) => this.toggleButton(pane));
+    this.switches = h(
+      "div",
+      { class: "fx-switches", role: "group", "aria-label": "Panes", hidden: scene.panes.length < 2 },
+      ...this.toggles,
+    );
+  }
+
+  toggleButton({ number, title }) {
+    const key = number < 9 ? ` (${number + 1})` : "";
+    const attributes = { title: `Show or hide ${title}${key}`, "aria-pressed": "true" };
+    return this.h("button", { ...attributes, onclick: () => this.toggle(number) }, title || `pane ${number + 1}`);
   }
 
   /** @returns {number[]} the panes in view, in order */
@@ -36,11 +46,15 @@ export class PaneRow {
     this.boxes[pane].root.hidden = !show;
     const [leftmost] = this.shown();
     for (const [i, bar] of this.bars.entries()) bar.hidden = this.boxes[i + 1].root.hidden || i + 1 === leftmost;
-    const hidden = this.scene.panes.filter((_, i) => this.boxes[i].root.hidden);
-    const button = ({ number, title }) =>
-      this.h("button", { title: "Show this pane again", onclick: () => this.show(number, true) }, `+ ${title}`);
-    this.hiddenList.replaceChildren(...hidden.map(button));
+    for (const [i, button] of this.toggles.entries())
+      button.setAttribute("aria-pressed", String(!this.boxes[i].root.hidden));
+    if (show) this.scrollTo(pane);
     this.actions.changed();
+  }
+
+  /** Brings a pane itself into view, where they do not all fit side by side. @param {number} pane */
+  scrollTo(pane) {
+    this.boxes[pane].root.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** @param {number} pane */

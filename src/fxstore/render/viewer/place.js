@@ -1,11 +1,9 @@
-// Where the graphs of one pane stand: top graphs side by side, nested ones to the right of the graph that calls them,
-// as near to the calling node's height as the graphs before them allow.
+// Where the graphs of one pane stand: nested ones beside or under the graph that calls them.
+
+import { arranged } from "./arrange.js";
 
 export const TITLE_HEIGHT = 26;
 const PADDING = 14;
-const GAP = 56;
-const MOST_DRIFT = 400;
-const MOST_COLUMNS = 8;
 
 /**
  * @typedef {{number: number, title: string, first: number, nodes: number, firstEdge: number, edges: number,
@@ -25,15 +23,13 @@ export function placeGraphs(graphs, localY) {
   const calls = callsOf(graphs, localY);
   const called = new Set([...calls.values()].flat());
   const seen = new Set();
-  const box = { left: 0, top: 0, right: 0, bottom: 0 };
-  for (const root of [...graphs.filter((graph) => !called.has(graph)), ...graphs]) {
-    if (seen.has(root)) continue;
-    const family = familyOf(root, calls, localY, seen);
-    settle(family, box.right ? box.right + GAP : 0, 0);
-    box.right = (box.right ? box.right + GAP : 0) + family.width;
-    box.bottom = Math.max(box.bottom, family.height);
-  }
-  return box;
+  const families = [];
+  for (const root of [...graphs.filter((graph) => !called.has(graph)), ...graphs])
+    if (!seen.has(root)) families.push(familyOf(root, calls, localY, seen));
+  const parts = families.map(({ width, height }) => ({ width, height, wanted: 0 }));
+  const { width, height, at } = arranged(parts, null);
+  for (const [i, family] of families.entries()) settle(family, at[i].x, at[i].y);
+  return { left: 0, top: 0, right: width, bottom: height };
 }
 
 /** @param {Graph} graph @returns {Box} the frame around a graph; without a title there is none, only its extent */
@@ -68,34 +64,16 @@ function callsOf(graphs, localY) {
 function familyOf(graph, calls, localY, seen) {
   seen.add(graph);
   const pad = graph.title ? PADDING : 0;
-  const [width, height] = [graph.width + 2 * pad, graph.height + 2 * pad + headOf(graph)];
-  const family = { graph, width, height, callees: [] };
-  const columns = [];
+  const head = { width: graph.width + 2 * pad, height: graph.height + 2 * pad + headOf(graph) };
+  const callees = [];
   for (const callee of calls.get(graph) ?? []) {
     if (seen.has(callee)) continue;
     const part = familyOf(callee, calls, localY, seen);
     const wanted = Math.max(0, localY(callee.parent) + pad + headOf(graph) - TITLE_HEIGHT - PADDING);
-    const column = columnFor(columns, wanted);
-    const dy = Math.max(column.free, wanted);
-    column.free = dy + part.height + GAP / 2;
-    column.width = Math.max(column.width, part.width);
-    column.members.push({ part, dx: 0, dy });
+    callees.push({ part, width: part.width, height: part.height, wanted });
   }
-  for (const column of columns) {
-    for (const member of column.members) family.callees.push({ ...member, dx: family.width + GAP });
-    family.width += GAP + column.width;
-    family.height = Math.max(family.height, column.free - GAP / 2);
-  }
-  return family;
-}
-
-/** @returns the first column where a graph can stand near its caller, else a new one, else the one with most room */
-function columnFor(columns, wanted) {
-  const near = columns.find((column) => column.free <= wanted + MOST_DRIFT);
-  if (near) return near;
-  if (columns.length >= MOST_COLUMNS) return columns.reduce((a, b) => (b.free < a.free ? b : a));
-  columns.push({ free: 0, width: 0, members: [] });
-  return columns.at(-1);
+  const { width, height, at } = arranged(callees, head);
+  return { graph, width, height, callees: callees.map(({ part }, i) => ({ part, dx: at[i].x, dy: at[i].y })) };
 }
 
 /** @param {Family} family @param {number} left @param {number} top */

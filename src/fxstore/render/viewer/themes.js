@@ -4,7 +4,8 @@
  * @typedef {Record<string, string>} Palette
  * @typedef {{name: string, dark: boolean, chrome: Palette, graph: Palette, scale: string[], neutral: string[],
  *   roles: Record<string, string>}} Theme
- *   scale: good to bad; neutral: low to high where neither is good; both read by lightness alone, whatever the eyes
+ *   scale: good to bad; neutral: low to high where neither is good; both read by lightness alone, whatever the eyes.
+ *   graph.missing: a reason why there is no number; nodata: nothing known; other: a stage that the metric is not of
  */
 
 /** @type {Record<string, Theme>} */
@@ -38,14 +39,15 @@ export const THEMES = {
       rankInk: "#ffffff",
       hit: "#00856f",
       hover: "#18202b",
-      nodata: "#e7ebf0",
+      nodata: "#d0ccd8",
       missing: "#ffffff",
+      other: "#f1f4f7",
       nan: "#b3006e",
       inf: "#0a86b8",
       frame: "#aab5c3",
     },
-    scale: ["#fff7e8", "#fdd9a0", "#fba55c", "#e7662d", "#bf3413", "#7d1503"],
-    neutral: ["#f1f5e9", "#b7dbc0", "#6fb8b4", "#3a8bab", "#2a5b94", "#26306e"],
+    scale: ["#fde3a0", "#fdc173", "#f8924c", "#e2602b", "#b93012", "#7a1403"],
+    neutral: ["#d2f0b8", "#a7daae", "#6fb8b4", "#3a8bab", "#2a5b94", "#26306e"],
     roles: {
       op: "#dfe7f4",
       input: "#cdebdc",
@@ -88,14 +90,15 @@ export const THEMES = {
       rankInk: "#10141a",
       hit: "#4fd1b5",
       hover: "#e3e8ef",
-      nodata: "#2a323d",
+      nodata: "#56565e",
       missing: "#12161d",
+      other: "#1e2530",
       nan: "#ff6ac1",
       inf: "#3fc1f0",
       frame: "#465264",
     },
-    scale: ["#33302f", "#5a3a22", "#8f4a17", "#cc6a12", "#f59a28", "#ffdf8e"],
-    neutral: ["#26304a", "#2a4f78", "#2f7696", "#449fa5", "#83c9ad", "#d9efc4"],
+    scale: ["#5e3d1c", "#7f4c17", "#a85f14", "#d17a1c", "#f59f33", "#ffdf8e"],
+    neutral: ["#1f3f7a", "#25559a", "#2b7ba8", "#3fa3a8", "#7fc9b0", "#d9efc4"],
     roles: {
       op: "#2b3646",
       input: "#1f4437",

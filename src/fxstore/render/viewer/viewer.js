@@ -11,7 +11,7 @@ import { paintBlocks, paintEdges, paintFrames } from "./paintgraph.js";
 import { markBox, paintMarks } from "./paintmarks.js";
 import { paintNodes } from "./paintnodes.js";
 import { styleOf } from "./coloring.js";
-import { between, centred, fitted, opening, panned, toScene, toScreen, zoomed } from "./viewport.js";
+import { between, centred, fitted, opening, panned, toScreen, zoomed } from "./viewport.js";
 import { visible } from "./visible.js";
 
 const MOVE_MS = 220;
@@ -143,18 +143,20 @@ export class FXGraphViewer extends Emitter {
     return levelOf(this.view?.scale ?? 0, this.height) === NEAR;
   }
 
+  /** Follows the canvas: what is in the middle of its upper edge stays there. */
   resize() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
-    if (!width || !height) return;
+    const same = width === this.size.width && height === this.size.height;
+    if (!width || !height || (same && this.ratio === this.window.devicePixelRatio)) return;
     const first = !this.view;
-    const middle = first ? null : toScene(this.view, this.size.width / 2, this.size.height / 2);
+    const moved = (width - this.size.width) / 2;
     this.size = { width, height };
     this.ratio = this.window.devicePixelRatio;
     this.canvas.width = Math.round(width * this.ratio);
     this.canvas.height = Math.round(height * this.ratio);
-    this.view = first
-      ? opening(this.pane.extent, this.size)
-      : centred(middle[0], middle[1], this.view.scale, this.size);
+    this.view = first ? opening(this.pane.extent, this.size) : panned(this.view, moved, 0);
+    const follow = (view) => panned(view, moved, 0);
+    if (this.motion) Object.assign(this.motion, { from: follow(this.motion.from), to: follow(this.motion.to) });
     this.backdrop.stale = true;
     if (this.pending) this.reveal(this.pending.node, this.pending.least, false);
     this.pending = null;

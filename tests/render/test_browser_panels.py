@@ -1,0 +1,116 @@
+"""What stands around the graphs, in a real browser: the answer, the details, the bars, in windows of several sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.render.browsing import Open, nid_in, settle
+from tests.render.made_pages import STAGES, page_model
+
+
+def first_cells(page: Any, column: int) -> list[str]:
+    return [row.locator("td").nth(column).text_content() for row in page.locator(".fx-rows tbody tr").all()]
+
+
+def test_a_click_on_a_heading_sorts_and_the_keys_follow(open_page: Open) -> None:
+    model = page_model(4, STAGES[:3])
+    page = open_page(model)
+    head = page.locator(".fx-rows thead th", has_text="value")
+    assert head.get_attribute("aria-sort") == "none"
+    given = first_cells(page, 1)
+    page.evaluate("(nid) => fxstore.select(nid)", model.answer.nids[4][0])
+    head.get_by_role("button").click()
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    shown = first_cells(page, 1)
+    assert shown[:2] == ["NaN", "∞"], "what is broken stays first"
+    assert shown[2:] == given[:1:-1]
+    assert page.locator(".fx-rows tr[aria-current] th").text_content() == "5", "the mark stays with its row"
+    page.evaluate("fxstore.select(null)")
+    for _ in range(3):
+        page.keyboard.press("n")
+    assert page.evaluate("fxstore.selected()") == model.answer.nids[len(given) - 1][0]
+    head.get_by_role("button").click()
+    assert first_cells(page, 1) == given
+
+
+def test_what_all_rows_share_is_said_once(open_page: Open) -> None:
+    page = open_page(page_model(4, STAGES[:3]))
+    assert page.locator(".fx-shared").text_content() == "stage: prepared"
+    heads = page.locator(".fx-rows thead th").all_text_contents()
+    assert heads == ["#", "name", "value", "module_path", "nid"]
+
+
+@pytest.mark.parametrize("size", [(800, 600), (1280, 720)])
+def test_names_and_values_of_the_answer_are_in_view(open_page: Open, size: tuple[int, int]) -> None:
+    page = open_page(page_model(4, STAGES), viewport={"width": size[0], "height": size[1]})
+    panel = page.locator(".fx-answer").bounding_box()
+    for cell in page.locator(".fx-rows tbody tr td:nth-of-type(2)").all():
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= panel["x"] + panel["width"]
+
+
+def test_the_answer_folds_to_a_strip_and_opens_again(open_page: Open) -> None:
+    page = open_page(page_model(2, STAGES), viewport={"width": 800, "height": 600})
+    wide = page.locator(".fx-pane").nth(0).bounding_box()["width"]
+    page.get_by_role("button", name="Fold the answer").click()
+    assert not page.locator(".fx-rows").is_visible()
+    assert page.locator(".fx-pane").nth(0).bounding_box()["width"] > wide
+    panes = [page.locator(".fx-pane").nth(i).bounding_box() for i in range(6)]
+    assert max(box["x"] + box["width"] for box in panes) <= 800, "all panes fit once it is folded"
+    page.keyboard.press("a")
+    assert page.locator(".fx-rows").is_visible()
+
+
+def test_the_details_take_little_room_until_a_node_is_selected(open_page: Open) -> None:
+    page = open_page(page_model(12, STAGES[:2]))
+    idle = page.locator(".fx-dock").bounding_box()["height"]
+    assert idle < 60
+    assert "resnet-nightly" in page.locator(".fx-dock").text_content()
+    box = page.locator(".fx-mount canvas").nth(0).bounding_box()
+    shown = [nid for nid in page.evaluate("fxstore.nids(0)") if nid_in(page, nid, box)]
+    lowest = max(shown, key=lambda nid: page.evaluate("(nid) => fxstore.pointOf(nid).y", nid))
+    point = page.evaluate("(nid) => fxstore.pointOf(nid)", lowest)
+    page.mouse.click(point["x"], point["y"])
+    settle(page)
+    assert page.evaluate("fxstore.selected()") == lowest
+    assert page.locator(".fx-dock").bounding_box()["height"] > 2 * idle
+    smaller = page.locator(".fx-mount canvas").nth(0).bounding_box()
+    assert smaller["height"] < box["height"]
+    assert nid_in(page, lowest, smaller), "the node that was clicked is not left under the details"
+    page.keyboard.press("Escape")
+    assert page.locator(".fx-dock").bounding_box()["height"] == idle
+
+
+def test_the_page_opens_with_the_best_row_in_view_in_every_pane(open_page: Open) -> None:
+    model = page_model(30, STAGES[:3])
+    page = open_page(model)
+    canvases = page.locator(".fx-mount canvas")
+    assert nid_in(page, model.highlight[0], canvases.nth(1).bounding_box())
+    boxes = [canvases.nth(pane).bounding_box() for pane in range(3)]
+    before = [page.evaluate("(pane) => fxstore.viewOf(pane)", pane) for pane in range(3)]
+    page.evaluate("(nid) => fxstore.select(nid)", model.highlight[0])
+    page.evaluate("fxstore.select(null)")
+    settle(page)
+    assert [page.evaluate("(pane) => fxstore.viewOf(pane)", pane) for pane in range(3)] == before, "nothing had to move"
+    assert canvases.nth(0).bounding_box() == boxes[0]
+
+
+def test_titles_stay_whole_while_someone_searches_in_a_narrow_window(open_page: Open) -> None:
+    page = open_page(page_model(1, STAGES), viewport={"width": 800, "height": 600})
+    page.evaluate("fxstore.search('conv')")
+    widths = page.evaluate(
+        "() => [...document.querySelectorAll('.fx-pane h2')].map((title) => [title.scrollWidth, title.clientWidth])"
+    )
+    assert all(needed <= given for needed, given in widths)
+    assert page.locator(".fx-by select").evaluate("(select) => select.scrollWidth <= select.clientWidth")
+
+
+def test_panes_of_one_run_do_not_repeat_its_name(open_page: Open) -> None:
+    model = page_model(1, STAGES[:2])
+    first, second = model.panes
+    panes = (replace(first, subtitle="demo"), replace(second, subtitle="demo · a note"))
+    page = open_page(replace(model, panes=panes))
+    assert page.locator(".fx-subtitle").all_text_contents() == ["10 nodes", "11 nodes · a note"]
