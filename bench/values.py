@@ -17,6 +17,7 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
 from bench.models import MODELS, build  # noqa: E402
+
 from fxstore.ingest import adapters  # noqa: E402
 from fxstore.ingest.demo.pipeline import compile_network  # noqa: E402
 from fxstore.ingest.values import capture_values  # noqa: E402
@@ -57,8 +58,9 @@ def run(name: str, quantise: bool) -> dict[tuple[str, str], tuple[int, int, floa
             theirs = [values[earlier][port] for home, port in members if home == earlier and port in values[earlier]]
             for a, b in itertools.product(theirs[:1], ours):
                 cosine = compare(a, b, ["cosine"])["cosine"]
-                compared += 1
-                worst = min(worst, cosine.number if cosine.number is not None else -1.0)
+                if cosine.number is not None:  # an empty tensor has none
+                    compared += 1
+                    worst = min(worst, cosine.number)
             if theirs:
                 paired |= {port for home, port in members if home == later and port in values[later]}
         found[earlier, later] = (compared, round(100 * len(paired) / len(values[later])), worst)

@@ -162,7 +162,9 @@ class TestMeasure:
         rec.stage("float", program)
         rec.stage("core", program.run_decompositions({}))
         program.state_dict["first.weight"].data.mul_(-3)
-        with pytest.raises(fxstore.UsageError, match="'float' was edited after it was recorded"):
+        with pytest.raises(
+            fxstore.UsageError, match=r"'float' was edited after it was recorded: first\.weight changed"
+        ):
             rec.measure(inputs)
 
     @pytest.mark.parametrize(
@@ -192,3 +194,53 @@ class TestMeasure:
             rec.measure((torch.ones(3, 7),))
         with pytest.raises(fxstore.UsageError):
             rec.measure((torch.ones(2, 4), torch.ones(2, 4)))
+
+    def test_keyword_inputs(self, store: fxstore.Store) -> None:
+        class Scaled(nn.Module):
+            def forward(self, x: Any, *, scale: Any, offset: Any) -> Any:
+                return x * scale - offset
+
+        given = {"offset": torch.ones(3), "scale": torch.full((3,), 2.0)}
+        program = torch.export.export(Scaled(), (torch.ones(3),), given)
+        with store.record("keywords") as rec:
+            rec.stage("float", program)
+            rec.stage("core", program.run_decompositions({}))
+            rec.measure((torch.ones(3),), given, metrics="max_abs")
+        rows = store.sql("SELECT DISTINCT value FROM metrics WHERE value IS NOT NULL").fetchall()
+        assert rows == [(0.0,)]
+
+    def test_each_measurement_is_an_overlay_of_its_own(
+        self, store: fxstore.Store, program: Any, inputs: tuple[Any, ...]
+    ) -> None:
+        with store.record("twice") as rec:
+            rec.stage("float", program)
+            rec.stage("core", program.run_decompositions({}))
+            rec.measure(inputs)
+            rec.measure((inputs[0] * 3,))
+        assert store.sql("SELECT name FROM overlays ORDER BY name").fetchall() == [
+            ("core vs float",),
+            ("core vs float #2",),
+        ]
+
+
+def test_several_methods_are_one_stage(store: fxstore.Store, program: Any, inputs: tuple[Any, ...]) -> None:
+    other = torch.export.export(nn.ReLU(), inputs)
+    methods = {"prefill": program, "decode": other}
+    with store.record("methods") as rec:
+        rec.stage("float", methods)
+        rec.stage("core", {name: one.run_decompositions({}) for name, one in methods.items()})
+        rec.measure(inputs, method="decode")
+    assert store.sql("SELECT DISTINCT method FROM graphs ORDER BY method").fetchall() == [("decode",), ("prefill",)]
+    assert store.sql("SELECT name FROM overlays").fetchall() == [("core vs float (decode)",)]
+    crossing = store.sql(
+        "SELECT count(*) FROM links JOIN nodes a ON a.nid = src_nid JOIN nodes b ON b.nid = dst_nid "
+        "WHERE a.method <> b.method"
+    )
+    assert crossing.fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("options", [{"name": 5}, {"model": 7}])
+def test_a_name_is_a_text(store: fxstore.Store, program: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(fxstore.UsageError, match="are texts"):
+        store.ingest(program, **options)
+    assert len(store.runs()) == 0

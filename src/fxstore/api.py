@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,7 @@ class Store(session.Store):
         color_by: str | None = None,
         highlight: Result | Sequence[int] | None = None,
         title: str | None = None,
+        with_sources: bool = False,
     ) -> Page:
         """Returns the page with the stages of a run, or of several, side by side.
 
@@ -84,6 +86,8 @@ class Store(session.Store):
             stages: Which, in this order; default: all.
             color_by: Overlay that colours the nodes; default: the newest accuracy overlay.
             highlight: A result, whose rows are listed beside the graphs, or nids.
+            title: The page's title; default: the names of the runs.
+            with_sources: Show absolute paths of source files, not only their ends.
 
         Raises:
             QueryError: A run, a stage or an overlay is not there, or the result names no node.
@@ -94,8 +98,9 @@ class Store(session.Store):
         result = highlight if isinstance(highlight, Result) else None
         nids = None if highlight is None or isinstance(highlight, Result) else list(highlight)
         runs = [run] if isinstance(run, str) else list(run or [])
+        stages = [stages] if isinstance(stages, str) else stages
         model = page_model(self, runs or None, stages, color_by, result, nids, title)
-        return Page(model)
+        return Page(replace(model, with_sources=with_sources))
 
     def _result(self, checked: Checked, params: session.Params | None, shown: str) -> Result:
         result = super()._result(checked, params, shown)

@@ -58,6 +58,8 @@ class Recorder:
         tags: Mapping[str, str] | None = None,
         strict: bool = False,
     ) -> None:
+        if not isinstance(name, str) or not name or not isinstance(model, str | None):
+            raise UsageError("a run's name, and its model's, are texts", hint="pass name='nightly'")
         self.name = name
         self.model = model
         self.tags = {str(key): str(value) for key, value in (tags or {}).items()}
@@ -67,7 +69,7 @@ class Recorder:
         self._status = "complete"
         self._stages: list[Stage] = []
         self._sources: dict[str, object] = {}
-        self._states: dict[str, object] = {}
+        self._states: dict[str, dict[str, int]] = {}
         self._versions: dict[str, str] = {}
         self._overlays: list[Overlay] = []
         self._linked: Structure | None = None
@@ -77,7 +79,7 @@ class Recorder:
 
         Args:
             name: The stage's name; a source that holds several stages gives them all, each as ``name/its own``.
-            source: Whatever an adapter accepts.
+            source: Whatever an adapter accepts; of several methods, a dict from method to exported program.
 
         Raises:
             UsageError: The name is taken, or empty.
@@ -142,10 +144,11 @@ class Recorder:
     def measure(
         self,
         inputs: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
         *,
         reference: str = "float",
-        metrics: Sequence[str] | None = None,
-        stages: Sequence[str] | None = None,
+        metrics: Sequence[str] | str | None = None,
+        stages: Sequence[str] | str | None = None,
         method: str = "forward",
     ) -> None:
         """Runs stages on an input and stores how far each of their values is from the reference's.
@@ -154,6 +157,7 @@ class Recorder:
 
         Args:
             inputs: One input: a tuple as the model takes it.
+            kwargs: Its keyword inputs.
             reference: The stage that counts as right.
             metrics: Names from :mod:`fxstore.metrics`; default: cosine, mse, max_abs, sqnr.
             stages: What to measure; default: every later stage that runs in Python. What was edited since it was
@@ -163,24 +167,25 @@ class Recorder:
         Raises:
             UsageError: A stage or a metric is unknown, cannot be run or was edited, or nothing is left to measure.
         """
-        from fxstore.ingest.running import measure_stage
+        from fxstore.ingest.running import Given, Side, measure_stage
 
-        self._check_metrics(metrics)
-        source = self._source(reference)
-        names = list(stages) if stages is not None else self._runnable_after(reference)
-        for name in names:
-            other = self._source(name)
+        metrics, stages = _several(metrics), _several(stages)
+        given = Given(_checked(inputs, metrics), kwargs or {}, method)
+        right = Side(reference, self._source(reference))
+        for name in self._runnable_after(reference) if stages is None else stages:
+            measured = Side(name, self._source(name))
             with self._watch(f"{name} is not measured against {reference}"):
-                rows = measure_stage(self._structure(), source, other, inputs, reference, name, metrics, method)
-                self._overlays.append(_accuracy(name, reference, "measured in Python", rows))
+                rows = measure_stage(self._structure(), right, measured, given, metrics)
+                self._lay(f"{name} vs {reference}", "accuracy", "measured in Python", rows, method)
 
     def device(
         self,
         inputs: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
         *,
         stage: str = "runtime",
         reference: str = "quantized",
-        metrics: Sequence[str] | None = None,
+        metrics: Sequence[str] | str | None = None,
         method: str = "forward",
     ) -> None:
         """Runs the emitted program with tracing, in a process of its own, and stores accuracy and latency.
@@ -189,6 +194,7 @@ class Recorder:
 
         Args:
             inputs: One input: a tuple as the model takes it.
+            kwargs: Its keyword inputs.
             stage: A stage whose source is an ``ExecutorchProgramManager``.
             reference: The stage that counts as right.
             metrics: Names from :mod:`fxstore.metrics`; default: cosine, mse, max_abs, sqnr.
@@ -197,16 +203,17 @@ class Recorder:
         Raises:
             UsageError: A stage or a metric is unknown, was edited, or is no emitted program.
         """
-        from fxstore.ingest.running import run_on_device
+        from fxstore.ingest.running import Given, Side, run_on_device
 
-        self._check_metrics(metrics)
-        source, program = self._source(reference), self._source(stage)
-        if not hasattr(program, "buffer"):
+        metrics = _several(metrics)
+        given = Given(_checked(inputs, metrics), kwargs or {}, method)
+        right, program = Side(reference, self._source(reference)), Side(stage, self._source(stage))
+        if not hasattr(program.source, "buffer"):
             raise UsageError(f"stage {stage!r} is no emitted program", hint="record what to_executorch() returns")
         with self._watch(f"{stage} is not run on the device"):
-            found = run_on_device(self._structure(), source, program, inputs, reference, stage, metrics, method)
-            self._overlays.append(Overlay(f"{stage} latency", "latency", "ETDump", found.latency, "ns", "lower"))
-            self._overlays.append(_accuracy(stage, reference, "ETDump and debug buffer", found.accuracy))
+            found = run_on_device(self._structure(), right, program, given, metrics)
+            self._lay(f"{stage} latency", "latency", "ETDump", found.latency, method, unit="ns", better="lower")
+            self._lay(f"{stage} vs {reference}", "accuracy", "ETDump and debug buffer", found.accuracy, method)
 
     def finish(self) -> Run:
         """Commits the run, once, and returns it.
@@ -291,10 +298,13 @@ class Recorder:
             raise UsageError(f"stage {name!r} {why}", hint=nearest(name, known) or f"stages: {', '.join(known)}")
         now = adapters.read(source).stages[0]
         then = next(stage for stage in self._stages if stage.name == name)
-        if _content(now) != _content(then) or adapters.state_of(source) != self._states[name]:
+        was, is_now = self._states[name], adapters.state_of(source)
+        changed = sorted(key for key in was.keys() | is_now.keys() if was.get(key) != is_now.get(key))
+        if _content(now) != _content(then) or changed:
+            what = f": {', '.join(changed[:3])} changed" if changed else ""
             raise UsageError(
-                f"stage {name!r} was edited after it was recorded",
-                hint="measure it before it is edited, or record a deep copy of it",
+                f"stage {name!r} was edited after it was recorded{what}",
+                hint="measure it before it is edited (calibration writes buffers, too), or record a deep copy of it",
             )
         return source
 
@@ -314,14 +324,20 @@ class Recorder:
             raise UsageError(f"no stage after {reference!r} can be measured", hint=f"stages: {', '.join(names)}")
         return found
 
-    def _check_metrics(self, metrics: Sequence[str] | None) -> None:
-        from fxstore.metrics import METRICS
-
-        for name in metrics or ():
-            if name not in METRICS:
-                raise UsageError(
-                    f"no metric {name!r}", hint=nearest(str(name), METRICS) or f"one of {', '.join(METRICS)}"
-                )
+    def _lay(
+        self,
+        name: str,
+        kind: str,
+        source: str,
+        rows: pa.Table,
+        method: str,
+        unit: str | None = None,
+        better: str | None = None,
+    ) -> None:
+        """Adds an overlay under a name of its own: the second of a name ends in ``#2``."""
+        name = name if method == "forward" else f"{name} ({method})"
+        taken = sum(overlay.name.partition(" #")[0] == name for overlay in self._overlays)
+        self._overlays.append(Overlay(f"{name} #{taken + 1}" if taken else name, kind, source, rows, unit, better))
 
     def _watched(self, one: Callable[..., Any]) -> Callable[..., Any]:
         label = getattr(one, "__name__", type(one).__name__)
@@ -336,8 +352,19 @@ class Recorder:
         return run
 
 
-def _accuracy(stage: str, reference: str, source: str, rows: pa.Table) -> Overlay:
-    return Overlay(f"{stage} vs {reference}", "accuracy", source, rows)
+def _several(names: Sequence[str] | str | None) -> list[str] | None:
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
+def _checked(inputs: Sequence[Any], metrics: Sequence[str] | None) -> tuple[Any, ...]:
+    from fxstore.metrics import METRICS
+
+    if not isinstance(inputs, tuple | list):
+        raise UsageError(f"the input is a {type(inputs).__name__}", hint="pass a tuple, as the model takes it: (x,)")
+    for name in metrics or ():
+        if name not in METRICS:
+            raise UsageError(f"no metric {name!r}", hint=nearest(str(name), METRICS) or f"one of {', '.join(METRICS)}")
+    return tuple(inputs)
 
 
 def _content(stage: Stage) -> list[tuple[str, str, str]]:

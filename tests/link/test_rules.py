@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
+import pyarrow as pa
 from tests.link.graphs import Linked, N, graph
 
 
@@ -281,3 +283,112 @@ def test_a_stage_without_provenance_does_not_cut_the_others_off() -> None:
     assert links["s0:x", "s2:x"] == "signature"
     assert linked.set_of("s2:aten_cos") == {"s0:cos": True, "s2:aten_cos": True}
     assert ("s2:aten_cos", "s1") in linked.unmatched()
+
+
+def split(identity: int, kind: str, came_from: bool, order: tuple[int, ...] = (0, 1, 2)) -> object:
+    origin = [(1, "chunk", "aten.chunk.default")] if came_from else ()
+    return graph(identity, [
+        N("x", "placeholder", key="input:0"),
+        N(kind, kind, "x", origin, ports=3),
+        *(
+            N(f"getitem_{place}", "getitem", f"{kind}.{port}", origin, target="_operator.getitem")
+            for place, port in enumerate(order)
+        ),
+    ])  # fmt: skip
+
+
+def test_the_outputs_of_one_operator_are_told_apart_by_their_port() -> None:
+    linked = Linked(split(1, "chunk", False), split(2, "split_with_sizes", True, (2, 0, 1)))
+    links = {pair: e for pair, e in linked.links().items() if "getitem" in pair[1]}
+    assert links == {
+        ("s0:getitem_2", "s1:getitem_0"): "from_node",
+        ("s0:getitem_0", "s1:getitem_1"): "from_node",
+        ("s0:getitem_1", "s1:getitem_2"): "from_node",
+    }
+    for port in range(3):
+        assert f"s1:split_with_sizes.{port}" in linked.values("s0:chunk", port)
+        assert not {f"s1:split_with_sizes.{other}" for other in {0, 1, 2} - {port}} & linked.values("s0:chunk", port)
+
+
+def test_renumbered_getitems_of_a_copy_are_told_apart_by_their_port() -> None:
+    linked = Linked(split(2, "split", True), split(3, "split", True, (1, 2, 0)))
+    links = {pair for pair in linked.links() if "getitem" in pair[1]}
+    assert links == {
+        ("s0:getitem_1", "s1:getitem_0"),
+        ("s0:getitem_2", "s1:getitem_1"),
+        ("s0:getitem_0", "s1:getitem_2"),
+    }
+
+
+def test_no_value_is_claimed_where_the_compiler_does_not_say_which_output_it_was() -> None:
+    float_ = graph(1, [N("x", "placeholder", key="input:0"), N("aminmax", "aminmax", "x", ports=2),
+                       N("getitem", "getitem", "aminmax.0"), N("getitem_1", "getitem", "aminmax.1")])  # fmt: skip
+    edge = graph(2, [N("x", "placeholder", key="input:0"), N("amin", "amin", "x", [(1, "aminmax")]),
+                     N("amax", "amax", "x", [(1, "aminmax")])])  # fmt: skip
+    linked = Linked(float_, edge)
+    assert linked.values("s1:amax") == linked.values("s1:amin") == set()
+    assert set(linked.set_of("s0:aminmax")) == {"s0:aminmax", "s1:amin", "s1:amax"}
+
+
+def test_a_view_that_replaces_a_copy_is_the_same_operator() -> None:
+    def decomposed(identity: int, view: str) -> object:
+        return graph(identity, [
+            N("x", "placeholder", key="input:0"),
+            N("a", view, "x", [(1, "linear")], target=f"t.{view}"),
+            N("permute", "permute_copy", "x", [(1, "linear")]),
+            N("addmm", "addmm", "a permute", [(1, "linear")]),
+            N("b", view, "addmm", [(1, "linear")], target=f"t.{view}"),
+        ])  # fmt: skip
+
+    links = Linked(decomposed(2, "view_copy"), decomposed(3, "view")).links()
+    assert {(a.partition(":")[2], b.partition(":")[2]) for a, b in links} == {
+        (n, n) for n in ("x", "a", "permute", "addmm", "b")
+    }
+
+
+def test_a_convolution_that_others_read_is_folded_all_the_same() -> None:
+    float_ = graph(
+        1,
+        [
+            N("x", "placeholder", key="input:0"),
+            N("conv", "conv2d", "x"),
+            N("bn", "batch_norm", "conv"),
+            N("add", "add", "bn conv"),
+        ],
+    )
+    conv = N("conv", "conv2d", "x", [(1, "conv", "aten.conv2d.default")])
+    x = N("x", "placeholder", key="input:0")
+    prepared = graph(2, [x, conv, N("add", "add", "conv conv", [(1, "add")])])
+    linked = Linked(float_, prepared)
+    assert linked.values("s1:conv") == {"s0:bn.0"}
+    assert linked.values("s0:conv") == set()
+
+
+def test_a_batch_norm_that_was_only_removed_is_not_folded() -> None:
+    float_ = graph(
+        1,
+        [
+            N("x", "placeholder", key="input:0"),
+            N("conv", "conv2d", "x"),
+            N("bn", "batch_norm", "conv"),
+            N("relu", "relu", "bn"),
+        ],
+    )
+    conv = N("conv", "conv2d", "x", [(1, "conv", "aten.conv2d.default")])
+    x = N("x", "placeholder", key="input:0")
+    after = graph(2, [x, conv, N("relu", "relu", "x", [(1, "relu")])])
+    assert Linked(float_, after).inferred() == set()
+
+
+def test_what_reads_a_delegates_port_follows_what_read_it_before() -> None:
+    linked = Linked(delegated(20), delegated(30))
+    links = linked.links()
+    assert links["s0:out_a", "s1:out_a"] == "identity"
+    renumbered = delegated(30)
+    top = renumbered[0]
+    names = ["getitem_7" if name == "out_b" else name for name in top.nodes["name"].to_pylist()]
+    column = top.nodes.schema.get_field_index("name")
+    tables = top.tables | {"nodes": top.nodes.set_column(column, top.nodes.schema.field("name"), pa.array(names))}
+    linked = Linked(delegated(20), [replace(top, tables=tables), renumbered[1]])
+    ends = {src for src, dst in linked.links() if dst == "s1:getitem_7"}
+    assert ends == {"s0:out_b"}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fxstore.query.session import Store, connect
+from fxstore import Store, connect
 from fxstore.records import RunRecord
 from tests.store.records import chain, graph, metric, node, overlay, run
 

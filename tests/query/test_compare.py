@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fxstore import Store, connect
 from fxstore.errors import QueryError
 from fxstore.layout import Drawing
 from fxstore.query import drawings
 from fxstore.query.compare import page_model
-from fxstore.query.session import Store, connect
 from tests.query.conftest import nid, tiny
 from tests.store.records import chain, graph, metric, node, overlay, run
 
@@ -96,6 +96,9 @@ def test_colours_are_offered_in_order_and_chosen(drawn: Drawn) -> None:
         with pytest.raises(QueryError, match="no overlay or metric 'tim'") as error:
             names("tim")
         assert error.value.hint == "did you mean 'time'?"
+        with pytest.raises(QueryError, match="no overlay or metric 'zzz'") as error:
+            names("zzz")
+        assert error.value.hint == "there are 'one', 'cosine', 'mse', 'time', 'ns' and 1 more"
 
 
 def test_the_answer_is_listed_and_highlighted(store: Store, drawn: Drawn) -> None:
@@ -151,9 +154,12 @@ def test_nested_graphs_follow_with_their_backend(drawn: Drawn) -> None:
         assert [g.parent_nid for g in graphs] == [None, None, nid(store, "lowered:call", "tiny")]
 
 
-def test_a_drawing_is_made_once_and_kept_beside_its_graph(store: Store, drawn: Drawn) -> None:
+def test_a_drawing_is_made_once_and_kept_in_the_store(store: Store, drawn: Drawn) -> None:
     first = page_model(store)
     assert len(drawn.calls) == 2
+    assert len(list(store.path.glob("layouts/v*/??/*.npz"))) == 2
+    assert not [path for path in store.path.glob("graphs/**/*.*") if path.suffix != ".parquet"]
+    assert not list((store.path / ".staging").iterdir())
     store.commit(tiny("other"))
     with connect(store.path, read_only=True) as again:
         second = page_model(again)
@@ -168,12 +174,20 @@ def test_a_drawing_is_made_once_and_kept_beside_its_graph(store: Store, drawn: D
 
 def test_a_damaged_drawing_is_made_again(store: Store, drawn: Drawn) -> None:
     page_model(store)
-    for path in store.path.glob("graphs/*/*/layout-v*.npz"):
+    for path in store.path.glob("layouts/v*/*/*.npz"):
         path.write_bytes(b"PK\x03\x04 not a drawing")
     with connect(store.path, read_only=True) as again:
         page_model(again)
         page_model(again)
     assert len(drawn.calls) == 4
+
+
+def test_a_drawing_that_cannot_be_kept_is_no_error(store: Store, drawn: Drawn) -> None:
+    (store.path / "layouts").write_text("in the way")
+    for _ in range(2):
+        page_model(store)
+    assert len(drawn.calls) == 2
+    assert not list((store.path / ".staging").iterdir())
 
 
 def test_a_read_only_store_is_not_written(store: Store, drawn: Drawn) -> None:
@@ -184,8 +198,10 @@ def test_a_read_only_store_is_not_written(store: Store, drawn: Drawn) -> None:
 
 
 def test_an_empty_store_says_so(drawn: Drawn) -> None:
-    with connect(":memory:") as store, pytest.raises(QueryError, match="holds no run yet"):
-        page_model(store)
+    with connect(":memory:") as store:
+        for runs in (None, "some run"):
+            with pytest.raises(QueryError, match="holds no run yet"):
+                page_model(store, runs)
 
 
 def test_a_stage_without_graphs_is_an_empty_pane(drawn: Drawn) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fxstore import Store, connect
 from fxstore.errors import QueryError
-from fxstore.query.session import Store, connect
 from tests.query.conftest import nid
 from tests.store.records import chain, graph, run
 
@@ -99,15 +99,31 @@ def test_provenance_of_one_structure_in_two_runs_stays_apart(store: Store) -> No
     ("stage", "node", "said", "hint"),
     [
         ("flot", "conv2d", "run 'tiny' has no stage 'flot'", "did you mean 'float'?"),
-        ("edge", "conv2d", "stage 'edge' of run 'tiny' has no node 'conv2d'", None),
+        ("edge", "conv2d", "stage 'edge' of run 'tiny' has no node 'conv2d'",
+         "there are 'x', 'aten_convolution_default', 'relu_1', 'mean_1', 'output'"),
         ("float", "conv", "stage 'float' of run 'tiny' has no node 'conv'", "did you mean 'conv2d'?"),
     ],
-)
-def test_a_wrong_name_is_told(store: Store, stage: str, node: str, said: str, hint: str | None) -> None:
+)  # fmt: skip
+def test_a_wrong_name_is_told(store: Store, stage: str, node: str, said: str, hint: str) -> None:
     for ask in (store.sync, store.trace):
         with pytest.raises(QueryError) as error:
             ask(stage, node)
         assert (str(error.value), error.value.hint) == (said, hint)
+
+
+def test_of_many_names_the_first_are_told_and_how_to_list_all() -> None:
+    with connect(":memory:") as store:
+        for i in range(7):
+            run_id = store.commit(run({"float": graph([f"{c}_{i}" for c in "abcdefg"])}, name=f"run {i}"))
+        with pytest.raises(QueryError, match="no node 'zzz'") as error:
+            store.sync("float", "zzz")
+        names, lister = str(error.value.hint).split(": ")
+        assert names == "there are 'a_6', 'b_6', 'c_6', 'd_6', 'e_6' and 2 more"
+        assert lister == f"SELECT name FROM nodes WHERE run_id = '{run_id}' AND stage = 'float'"
+        assert len(store.sql(lister)) == 7
+        with pytest.raises(QueryError, match="no run 'zzz'") as error:
+            store.stages("zzz")
+        assert error.value.hint == "there are 'run 6', 'run 5', 'run 4', 'run 3', 'run 2' and 2 more: fxstore runs"
 
 
 def test_dense_provenance_chains(store: Store) -> None:

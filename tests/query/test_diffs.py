@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from fxstore import Store, connect
 from fxstore.errors import QueryError
-from fxstore.query.session import Store, connect
 from fxstore.records import Graph
 from tests.query.conftest import tiny
 from tests.store.records import Row, chain, graph, metric, node, overlay, run

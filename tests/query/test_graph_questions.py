@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fxstore import Store, connect
 from fxstore.errors import QueryError
-from fxstore.query.session import Store, connect
 from tests.query.conftest import nid
 from tests.store.records import chain, graph, run
 
@@ -93,6 +94,12 @@ def test_ends_without_a_way_between(store: Store) -> None:
     assert len(store.nodes_between(nid(store, "float:x"), nid(store, "float:x"))) == 1
 
 
-def test_a_nid_of_no_run(store: Store) -> None:
-    with pytest.raises(QueryError, match="no run '00000000' in this store"):
-        store.ancestors(5).fetchall()
+@pytest.mark.parametrize("wrong", [5, -1, 1 << 70, None])
+def test_a_nid_of_no_node(store: Store, wrong: int | None) -> None:
+    right = nid(store, "edge:output")
+    wrong = right + 1 if wrong is None else wrong  # one more than the run's last node
+    for ask in (store.ancestors, store.descendants, store.sync_nid, partial(store.nodes_between, right)):
+        with pytest.raises(QueryError, match=f"no node has the nid {wrong}$") as error:
+            ask(wrong)
+        assert error.value.hint == "SELECT nid, stage, name FROM nodes gives the nids"
+        assert len(ask(right)) >= 0

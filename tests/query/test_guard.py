@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fxstore import Store, connect
 from fxstore.errors import QueryError
-from fxstore.query.session import Store, connect
 from tests.query.conftest import tiny
 
 SECRET = "fxstore-secret"
@@ -366,11 +366,22 @@ def test_nothing_but_the_engine_sees_the_lock_lifted(guarded: tuple[Store, dict[
         ("FROM nods", "no relation 'nods' in this store", "did you mean 'nodes'"),
         ("FROM wrst('cosine')", "refused: wrst() is no function of this store", "did you mean 'worst'?"),
         ("FROM worst", "no relation 'worst' in this store", "it takes arguments: worst(…)"),
-        ("SELEC 1", 'syntax error at or near "SELEC"', "None"),
+        ("FROM zzz()", "refused: zzz() is no function of this store", "a store is only read"),
+        ("SELECT zzz(1)", "Scalar Function with name zzz does not exist!", "`fxstore schema` prints"),
+        ("SELECT zzz FROM nodes", 'Referenced column "zzz" not found in FROM clause!', "`fxstore schema` prints"),
+        ("SELEC 1", 'syntax error at or near "SELEC"', "`fxstore schema` prints"),
+        ("SELECT nid", 'Referenced column "nid" was not found because the FROM clause is missing', "`fxstore schema`"),
         ("", "one statement at a time: this is no statement", "a store is only read"),
         ("SELECT 1; SELECT 2", "one statement at a time: this is 2 statements", "a store is only read"),
-        ("DROP TABLE x", "refused: this is a DROP statement, not a SELECT", "a store is only read"),
-        ("PIVOT nodes ON name", "refused: this is a MULTI statement, not a SELECT", "PIVOT needs its values"),
+        ("DROP TABLE x", "refused: a store runs SELECT, not DROP", "a store is only read"),
+        ("PIVOT nodes ON name", "refused: a store runs SELECT, not PIVOT", "PIVOT needs its values"),
+        ("/* x */ install httpfs", "refused: a store runs SELECT, not INSTALL", "a store is only read"),
+        ("WITH x AS (SELECT 1) DELETE FROM _runs", "refused: a store runs SELECT, not DELETE", "a store is only read"),
+        (
+            "WITH x AS (INSERT INTO _runs VALUES (1)) SELECT * FROM x",
+            "refused: it holds INSERT, and a store is only read",
+            "a store is only read",
+        ),
         ("SELECT ?", "Values were not provided for the following parameters: 1", "None"),
         ("SELECT CAST('a' AS INTEGER)", "Could not convert string 'a' to INT32", "None"),
     ],

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fxstore import Store, connect
 from fxstore.errors import QueryError
-from fxstore.query.session import Store, connect
 from tests.store.records import Row, chain, graph, metric, node, overlay, run
 
 INF = math.inf
@@ -232,7 +232,11 @@ def test_first_bad_equals_brute_force(
             "no run 'tinny' in this store",
             "did you mean 'tiny'?",
         ),
-        (lambda s: s.first_bad("mse", 1.0), "run 'tiny' has no metric 'mse'", "it has cosine, load_ms"),
+        (lambda s: s.first_bad("mse", 1.0), "run 'tiny' has no metric 'mse'", "there are 'cosine', 'load_ms'"),
+        (lambda s: s.worst("cosine", overlay="zzz"), "run 'tiny' has no overlay 'zzz'", "there is 'acc'"),
+        (lambda s: s.worst("cosine", stage="zzz"), "run 'tiny' has no stage 'zzz'", "there are 'float', 'edge'"),
+        (lambda s: s.worst("cosine", run="zzz"), "no run 'zzz' in this store", "there is 'tiny'"),
+        (lambda s: s.sql("FROM worst('cosine', run := 'zzz')"), "no run 'zzz' in this store", "there is 'tiny'"),
     ],
 )
 def test_a_wrong_name_is_told(store: Store, ask: Any, said: str, hint: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import math
 
+import pyarrow as pa
 import pytest
 
-from fxstore.query.session import Store, connect
+from fxstore import Store, connect, tables
 from tests.query.conftest import nid, tiny
 from tests.store.records import chain, graph, metric, node, overlay, run
 
@@ -100,11 +101,19 @@ def test_delegates_know_what_is_inside() -> None:
         [node("x", "placeholder"), node("call_delegate", role="delegate", backend="Xnn"), node("output", "output")],
         chain("x", "call_delegate", "output"), handles={"call_delegate": [9]},
     )  # fmt: skip
+    numbers = inner.tables["handles"].to_pylist()
+    numbers += [{"position": 1, "namespace": "instruction", "handle": 5}, {**numbers[0], "position": 0}]
+    inner.tables["handles"] = pa.Table.from_pylist(numbers, schema=tables.HANDLES)
     with connect(":memory:") as store:
         store.commit(run({"lowered": [outer, inner]}))
         rows = store.sql("SELECT name, backend, inner_nodes, inner_ops, handles FROM delegation").fetchall()
-        assert rows == [("call_delegate", "Xnn", 3, 1, [3, 7, 9])]
+        assert rows == [("call_delegate", "Xnn", 3, 1, [3, 7])]
         assert store.sql("SELECT path FROM graphs WHERE parent_nid IS NOT NULL").fetchall() == [("lowered_module_0",)]
+
+
+def test_handles_join_nodes_by_nid(store: Store) -> None:
+    rows = store.sql("SELECT stage, name, handle FROM handles JOIN nodes USING (nid) ORDER BY ALL").fetchall()
+    assert rows == [("edge", CONV[5:], 1), ("edge", CONV[5:], 2), ("edge", "relu_1", 2)]
 
 
 def test_pairs_are_of_different_stages_only() -> None:

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
+from fxstore import Store, connect
 from fxstore.errors import QueryError
 from fxstore.query import text
-from fxstore.query.session import Store, connect
 from tests.query.conftest import nid, tiny
 from tests.store.records import graph, run
 

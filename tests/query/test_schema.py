@@ -8,9 +8,9 @@ from importlib import resources
 
 import pytest
 
+from fxstore import Store
 from fxstore.errors import QueryError
 from fxstore.query.engine import MACROS, RELATIONS
-from fxstore.query.session import Store
 from tests.query.conftest import nid
 
 CONTRACT = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fxstore.query.session import connect
+from fxstore import connect
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,10 +17,15 @@ class _Verbs(click.Group):
 
     homes: ClassVar = {
         "adapters": "adapters",
+        "ancestors": "questions",
+        "between": "questions",
         "compare": "compare",
         "demo": "demo",
+        "descendants": "questions",
+        "diff": "questions",
         "first-bad": "questions",
         "ingest": "ingest",
+        "metric-diff": "questions",
         "runs": "listings",
         "schema": "listings",
         "sql": "questions",
@@ -65,6 +70,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if error.hint:
             click.echo(f"  {_one_line(error.hint)}", err=True)
         return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.ClickException as error:
         click.echo(f"fxstore: {_one_line(error.format_message())}", err=True)
         if isinstance(error, click.UsageError) and error.ctx is not None:

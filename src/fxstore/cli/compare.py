@@ -17,6 +17,7 @@ from fxstore.errors import UsageError
 @click.option("--query", help="SQL whose rows are shown beside the graphs, and highlighted in them.")
 @click.option("--color-by", metavar="OVERLAY", help="Overlay that colours the nodes.")
 @click.option("--title")
+@click.option("--with-sources", is_flag=True, help="Show absolute paths of source files.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True)
 @options.overwrite
 def compare(
@@ -26,18 +27,20 @@ def compare(
     query: str | None,
     color_by: str | None,
     title: str | None,
+    with_sources: bool,
     output: Path,
     force: bool,
 ) -> None:
     """Writes one offline page with the stages side by side."""
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="pass -f to overwrite it")
-    with options.opened(store_path) as store:
+    with options.opened(store_path, keep_drawings=True) as store:
         page = store.compare(
             run=list(runs) or None,
             stages=list(stages) or None,
             color_by=color_by,
             highlight=store.sql(query) if query else None,
             title=title,
+            with_sources=with_sources,
         )
         options.save(page, output, force)

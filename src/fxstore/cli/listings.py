@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fxstore.cli import options
+from fxstore.cli.answering import answering
+
+if TYPE_CHECKING:
+    from fxstore.api import Store
+    from fxstore.query.result import Result
 
 
 @click.command()
-@options.store
-@options.result_output
-def runs(store_path: str, form: str | None, page: Path | None, force: bool) -> None:
+@answering
+def runs(store: Store) -> Result:
     """Lists the runs, newest first."""
-    with options.opened(store_path) as store:
-        options.show(store.runs(), form, page, force)
+    return store.runs()
 
 
 @click.command()
-@options.store
-@options.result_output
+@answering
 @click.argument("run", required=False)
-def stages(store_path: str, form: str | None, page: Path | None, force: bool, run: str | None) -> None:
+def stages(store: Store, run: str | None) -> Result:
     """Lists the stages of RUN (default: the latest) in pipeline order."""
-    with options.opened(store_path) as store:
-        options.show(store.stages(run), form, page, force)
+    return store.stages(run)
 
 
 @click.command()

@@ -44,15 +44,19 @@ def result_output(command: Command) -> Command:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Store]:
+def opened(path: str, *, keep_drawings: bool = False) -> Iterator[Store]:
     """Opens an existing store for reading.
+
+    Args:
+        keep_drawings: Keep what is drawn of its graphs in it, where it may be written.
 
     Raises:
         StoreError: There is none.
     """
     from fxstore.api import connect
+    from fxstore.store import may_write
 
-    with connect(path, read_only=True) as found:
+    with connect(path, read_only=not (keep_drawings and may_write(path))) as found:
         yield found
 
 

@@ -1,116 +1,130 @@
-"""The verbs that answer with a table: ``sql`` and the macros."""
+"""The verbs that ask: ``sql`` and the macros."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fxstore.cli import options
+from fxstore.cli.answering import Verb, answering, run
 
-run = click.option("--run", help="Run id or name; default: the latest complete one.")
+if TYPE_CHECKING:
+    from fxstore.api import Store
+    from fxstore.query.result import Result
+
 metric = click.argument("metric")
+overlay = click.option("--overlay", help="Default: the newest one that holds METRIC.")
+scope = click.option(
+    "--scope", type=click.Choice(("local", "cumulative")), help="Default: cumulative, where METRIC has both."
+)
+nid = click.argument("nid", type=int)
+hops = click.option("--hops", type=click.IntRange(min=1), help="At most that far; default: any distance.")
+
+
+def of_node(ask: Verb) -> Verb:
+    """Adds the parameters that name a node by stage and name."""
+    parameters = (
+        run,
+        click.option("--method", help="Where NODE stands in several methods; default: all of them."),
+        click.option("--path", help="Where NODE stands in several graphs: '' is the top one; default: all of them."),
+        click.argument("stage"),
+        click.argument("node"),
+    )
+    for parameter in reversed(parameters):
+        ask = parameter(ask)
+    return ask
 
 
 @click.command()
-@options.store
-@options.result_output
+@answering
 @click.argument("query")
-def sql(store_path: str, form: str | None, page: Path | None, force: bool, query: str) -> None:
+def sql(store: Store, query: str) -> Result:
     """Answers one read-only SQL statement; `fxstore schema` prints what can be asked."""
-    with options.opened(store_path) as store:
-        options.show(store.sql(query), form, page, force)
+    return store.sql(query)
 
 
 @click.command()
-@options.store
-@options.result_output
+@answering
 @run
-@click.option("--stage")
-@click.option("--overlay")
-@click.option("-n", default=20, show_default=True, help="How many.")
+@click.option("--stage", help="Default: all that METRIC is measured in.")
+@overlay
+@scope
+@click.option("-n", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
 @metric
-def worst(
-    store_path: str,
-    form: str | None,
-    page: Path | None,
-    force: bool,
-    run: str | None,
-    stage: str | None,
-    overlay: str | None,
-    n: int,
-    metric: str,
-) -> None:
+def worst(store: Store, **asked: Any) -> Result:
     """Ranks nodes by METRIC, broken ones first: NaN, then infinite, then the worst number."""
-    with options.opened(store_path) as store:
-        options.show(store.worst(metric, n=n, run=run, stage=stage, overlay=overlay), form, page, force)
+    return store.worst(**asked)
 
 
 @click.command(name="first-bad")
-@options.store
-@options.result_output
+@answering
 @run
-@click.option("--overlay")
-@click.option("--threshold", type=float, required=True)
+@overlay
+@scope
+@click.option("--threshold", type=float, required=True, help="The first value that is still good.")
 @metric
-def first_bad(
-    store_path: str,
-    form: str | None,
-    page: Path | None,
-    force: bool,
-    run: str | None,
-    overlay: str | None,
-    threshold: float,
-    metric: str,
-) -> None:
+def first_bad(store: Store, **asked: Any) -> Result:
     """Finds where METRIC first goes beyond the threshold: bad nodes that no bad node feeds."""
-    with options.opened(store_path) as store:
-        options.show(store.first_bad(metric, threshold, run=run, overlay=overlay), form, page, force)
+    return store.first_bad(**asked)
 
 
 @click.command()
-@options.store
-@options.result_output
-@run
-@click.option("--method")
-@click.option("--path")
-@click.argument("stage")
-@click.argument("node")
-def sync(
-    store_path: str,
-    form: str | None,
-    page: Path | None,
-    force: bool,
-    run: str | None,
-    method: str | None,
-    path: str | None,
-    stage: str,
-    node: str,
-) -> None:
+@answering
+@of_node
+def sync(store: Store, **asked: Any) -> Result:
     """Lists the counterparts of NODE of STAGE in every stage."""
-    with options.opened(store_path) as store:
-        options.show(store.sync(stage, node, run=run, method=method, path=path), form, page, force)
+    return store.sync(**asked)
 
 
 @click.command()
-@options.store
-@options.result_output
-@run
-@click.option("--method")
-@click.option("--path")
-@click.argument("stage")
-@click.argument("node")
-def trace(
-    store_path: str,
-    form: str | None,
-    page: Path | None,
-    force: bool,
-    run: str | None,
-    method: str | None,
-    path: str | None,
-    stage: str,
-    node: str,
-) -> None:
+@answering
+@of_node
+def trace(store: Store, **asked: Any) -> Result:
     """Follows NODE of STAGE through the stages, with the evidence for each step."""
-    with options.opened(store_path) as store:
-        options.show(store.trace(stage, node, run=run, method=method, path=path), form, page, force)
+    return store.trace(**asked)
+
+
+@click.command()
+@answering
+@hops
+@nid
+def ancestors(store: Store, **asked: Any) -> Result:
+    """Lists the nodes from which the value of the node NID is computed, nearest first."""
+    return store.ancestors(**asked)
+
+
+@click.command()
+@answering
+@hops
+@nid
+def descendants(store: Store, **asked: Any) -> Result:
+    """Lists the nodes that the value of the node NID goes into, nearest first."""
+    return store.descendants(**asked)
+
+
+@click.command()
+@answering
+@click.argument("a", type=int)
+@click.argument("b", type=int)
+def between(store: Store, a: int, b: int) -> Result:
+    """Lists the nodes on any way from the node A to the node B, given by nid."""
+    return store.nodes_between(a, b)
+
+
+@click.command()
+@answering
+@click.argument("base")
+@click.argument("head")
+def diff(store: Store, base: str, head: str) -> Result:
+    """Tells what became of each node between the runs BASE and HEAD."""
+    return store.run_diff(base, head)
+
+
+@click.command(name="metric-diff")
+@answering
+@click.argument("base")
+@click.argument("head")
+@metric
+def metric_diff(store: Store, **asked: Any) -> Result:
+    """Compares METRIC of each node in the runs BASE and HEAD, what got worse first."""
+    return store.metric_diff(**asked)

@@ -82,7 +82,10 @@ def _representatives(nodes: Nodes, members: list[tuple[int, int]]) -> list[tuple
 
 
 def _passes_on(nodes: Nodes, node: int) -> int:
-    return {"getitem": 1}.get(nodes.op_type[node], 2 if nodes.role[node] == "delegate" else 0)
+    """Returns 0 for what computes a value; more, the less a node that only passes it on says about it."""
+    if nodes.role[node] == "delegate" or nodes.op_type[node] == "alloc":
+        return 2
+    return int(nodes.op_type[node] == "getitem")
 
 
 def _unpaired(

@@ -245,6 +245,17 @@ def _private_buffers(module: torch.nn.Module) -> Iterator[None]:
             owner._buffers.update(buffers)
 
 
+def flat_inputs(source: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> list[Any]:
+    """Returns the flat inputs of a graph, in its own order, from those that its caller gives.
+
+    Raises:
+        UsageError: If they do not fit the graph's.
+    """
+    if isinstance(source, ExportedProgram):
+        return _flat(args, kwargs, source.call_spec.in_spec)
+    return _module_inputs(source, args, kwargs)
+
+
 def _module_inputs(module: fx.GraphModule, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> list[Any]:
     in_spec = getattr(getattr(module.graph._codegen, "pytree_info", None), "in_spec", None)
     if in_spec is not None:

@@ -62,7 +62,7 @@ def identity(pair: Pair) -> Iterator[Link]:
     index: dict[object, int] = {}
     for a in pair.earlier:
         if run.chain[a] and not run.is_boundary(a):
-            index.setdefault((run.chain[a][0][0], run.name[a], run.target[a]), a)
+            index.setdefault((run.chain[a][0][0], run.name[a], run.target[a], run.port(a)), a)
     same_graph: dict[object, int] = {}
     for a in pair.earlier:
         for number in run.graphs[run.graph[a]].identities:
@@ -71,7 +71,7 @@ def identity(pair: Pair) -> Iterator[Link]:
         nearest = run.chain[b][0][0] if run.chain[b] else None
         found = None
         if nearest is not None and not run.is_boundary(b):
-            found = index.get((nearest, run.name[b], run.target[b]))
+            found = index.get((nearest, run.name[b], run.target[b], run.port(b)))
         for number in run.graphs[run.graph[b]].identities if found is None else ():
             kept = same_graph.get((number, run.name[b], run.target[b]))
             if kept is not None and run.chain[kept][:1] == run.chain[b][:1]:
@@ -93,7 +93,7 @@ def exact_source(pair: Pair) -> Iterator[Link]:
             found = [a for a in index.get(hop, ()) if _same_target(run.target[a], target)]
             if found:
                 if _same_side(run, found[0], b):
-                    yield Link(found[0], b, "from_node")
+                    yield Link(_reader_of_port(run, found[0], b), b, "from_node")
                 break
 
 
@@ -161,25 +161,54 @@ def common_source(pair: Pair) -> Iterator[Link]:
     for hop, later in groups.items():
         nearest = min(depth for depth, _ in index[hop])
         earlier = [a for depth, a in index[hop] if depth == nearest]
-        yield from _by_operator(pair, earlier, later)
+        yield from _by_operator(pair, hop, earlier, later)
 
 
-def _by_operator(pair: Pair, earlier: list[int], later: list[int]) -> Iterator[Link]:
+def _by_operator(pair: Pair, hop: Hop, earlier: list[int], later: list[int]) -> Iterator[Link]:
+    """Links what comes from one source: equal operators in order; what was fused from all of it, or split into all.
+
+    Where neither tells who is who, the link says no more than the common source, and is inferred.
+    """
     run = pair.run
-    by_type: dict[str, list[int]] = defaultdict(list)
+    through = {b: _of_port(pair, b, earlier) for b in later}
+    for b, candidates in through.items():
+        yield from (Link(a, b, "from_node") for a in candidates)
+    later = [b for b in later if not through[b]]
+    earlier = [a for a in earlier if a not in pair.to_later] or earlier
+    by_kind: dict[object, list[int]] = defaultdict(list)
     for a in earlier:
-        by_type[run.op_type[a]].append(a)
-    wanted: dict[str, list[int]] = defaultdict(list)
+        by_kind[run.kind(a)].append(a)
+    wanted: dict[object, list[int]] = defaultdict(list)
     for b in later:
-        wanted[run.op_type[b]].append(b)
+        wanted[run.kind(b)].append(b)
+    left = [a for kind, nodes in by_kind.items() if len(nodes) != len(wanted.get(kind, ())) for a in nodes]
+    rest = [b for kind, nodes in wanted.items() if len(nodes) != len(by_kind.get(kind, ())) for b in nodes]
     for kind, members in wanted.items():
-        same = by_type.get(kind, [])
-        if len(same) == len(members):
+        if len(same := by_kind.get(kind, [])) == len(members):
             yield from (Link(a, b, "from_node") for a, b in zip(same, members, strict=True))
-            continue
-        for b in members:
-            through = [a for a in (same or earlier) if a in _through_delegate(pair, b)]
-            yield from (Link(a, b, "from_node") for a in through or same or earlier)
+    for b in rest:
+        candidates = [a for a in left if run.kind(a) == run.kind(b)] or left or earlier
+        if len(candidates) == 1 or (len(rest) == 1 and left):
+            yield from (Link(a, b, "from_node") for a in candidates)
+        else:
+            yield from (Link(a, b, "structure", True, f"comes from {hop[1]}, too") for a in candidates)
+
+
+def _of_port(pair: Pair, b: int, earlier: list[int]) -> list[int]:
+    """Returns, for what reads a delegate's port, what reads that port already, else the counterparts of its value."""
+    run = pair.run
+    if not _port_value(run, b):
+        return []
+    readers = [a for a in earlier if run.port(a) == run.port(b) and _port_value(run, a) and a not in pair.to_later]
+    return readers or [a for a in earlier if a in _through_delegate(pair, b)]
+
+
+def _reader_of_port(run: Run, a: int, b: int) -> int:
+    """Returns what stands for an operator of several outputs where ``b`` reads one: the ``getitem`` of that port."""
+    port = run.port(b)
+    if port is None or run.ports[a] < 2 or run.ports[run.inputs[b][0][0]] != run.ports[a]:
+        return a
+    return next((user for user in run.users[a] if run.port(user) == port), a)
 
 
 def _through_delegate(pair: Pair, b: int) -> set[int]:
@@ -264,17 +293,31 @@ def _quantised_state(pair: Pair, b: int) -> Iterator[Link]:
 
 
 def folded(pair: Pair) -> Iterator[Link]:
-    """A batch-norm that vanished behind a convolution which stayed was folded into it (inferred)."""
+    """A batch-norm that vanished behind a convolution which stayed, and is read in its place, was folded (inferred)."""
     run = pair.run
     for a in pair.earlier:
         if "batch_norm" not in run.op_type[a] or a in pair.to_later or not run.inputs[a]:
             continue
         source = run.inputs[a][0][0]
-        if any(user != a for user in run.users[source]):
-            continue
         for link in list(pair.to_later.get(source, ())):
-            if run.op_type[link.dst] == run.op_type[source]:
+            if run.op_type[link.dst] == run.op_type[source] and _reads_instead(pair, a, link.dst):
                 yield Link(a, link.dst, "structure", True, f"folded into {run.name[link.dst]}")
+
+
+def _reads_instead(pair: Pair, a: int, b: int) -> bool:
+    """Tells whether what used ``a`` uses ``b`` now, itself or through what observes it."""
+    run = pair.run
+    own = [u for user in run.users[a] for u in (run.users[user] if run.op_type[user] == "getitem" else [user])]
+    users = {link.dst for user in own for link in pair.to_later.get(user, ())}
+    return any(user in users for user in consumers(run, b)) or not run.users[a]
+
+
+def consumers(run: Run, node: int) -> set[int]:
+    """Returns the nodes that use a value, looking through what observes or quantises it."""
+    found: set[int] = set()
+    for user in run.users[node]:
+        found |= consumers(run, user) if run.is_quantiser(user) else {user}
+    return found
 
 
 def same_name(pair: Pair) -> Iterator[Link]:

@@ -92,6 +92,14 @@ class Run:
             ("Observer", "FakeQuantize")
         )
 
+    def port(self, ordinal: int) -> int | None:
+        """Returns the output that a ``getitem`` reads, or None for any other node."""
+        return self.inputs[ordinal][0][1] if self.op_type[ordinal] == "getitem" and self.inputs[ordinal] else None
+
+    def kind(self, ordinal: int) -> tuple[str, int | None]:
+        """Returns a node's operator, a view and the copy that it replaces being one, and the output that it reads."""
+        return self.op_type[ordinal].removesuffix("_copy"), self.port(ordinal)
+
     @cached_property
     def calls(self) -> dict[int, int]:
         """Graph index of each nested graph, by the ordinal of the node that calls it."""

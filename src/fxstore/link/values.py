@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from fxstore.link.rules import Link, Pair
+from fxstore.link.rules import Link, Pair, consumers
 from fxstore.link.run import Run
 
 Port = tuple[int, int]
@@ -125,22 +125,15 @@ def _held(pair: Pair) -> Iterator[tuple[Port, Port, Link]]:
             continue
         if link.dst in folded and link.evidence != "structure":
             continue
-        if run.is_boundary(a) and not folded.isdisjoint(_consumers(run, link.dst)):
+        if run.is_boundary(a) and not folded.isdisjoint(consumers(run, link.dst)):
             continue  # the batch-norm is in the weight now
         rivals = [other.src for other in pair.to_earlier[link.dst] if other.evidence in ("from_node", "handle")]
         if len(rivals) > 1 and a != _last(run, rivals, link.dst):
             continue
-        same = run.op_type[a] == run.op_type[link.dst] and run.ports[a] == run.ports[link.dst]
-        for port in range(run.ports[a] if same else 1):
+        if run.ports[a] > 1 and run.ports[a] != run.ports[link.dst]:
+            continue  # which of its outputs went where is not recorded
+        for port in range(run.ports[a]):
             yield (a, port), (link.dst, port), link
-
-
-def _consumers(run: Run, node: int) -> set[int]:
-    """Returns the nodes that use a value, looking through what observes or quantises it."""
-    found: set[int] = set()
-    for user in run.users[node]:
-        found |= _consumers(run, user) if run.is_quantiser(user) else {user}
-    return found
 
 
 def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
@@ -173,5 +166,10 @@ def _last(run: Run, rivals: list[int], dst: int) -> int:
 
 
 def _same_shape(run: Run, a: int, b: int) -> bool:
-    shapes = run.shape[a], run.shape[b]
-    return None in shapes or shapes[0] == shapes[1]
+    """Tells whether two values may be equal: their shapes are, and both are of floats, or of one other dtype."""
+    kinds = [dtype if dtype is None or "float" not in dtype else "float" for dtype in (run.dtype[a], run.dtype[b])]
+    return _alike(run.shape[a], run.shape[b]) and _alike(*kinds)
+
+
+def _alike(one: object, other: object) -> bool:
+    return one is None or other is None or one == other

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
-from fxstore.errors import QueryError, nearest
-from fxstore.query import text
+from fxstore.errors import QueryError
+from fxstore.query import hints, text
 from fxstore.query.drawings import Drawings, box_sizes
 from fxstore.query.result import Result
 from fxstore.query.session import Store
@@ -76,18 +77,14 @@ def _runs(store: Store, runs: Sequence[str] | str | None, nids: Iterable[int]) -
     if isinstance(runs, str):
         runs = [runs]
     names = runs or dict.fromkeys(f"{nid >> ORDINAL_BITS:08x}" for nid in nids) or [None]
-    found = {run.run_id: run for run in map(store.run, names) if run is not None}
-    if not found:
-        raise QueryError("the store holds no run yet", hint="ingest one first: fxstore ingest SOURCE")
-    return list(found.values())
+    return list({run.run_id: run for run in map(store.existing_run, names)}.values())
 
 
 def _check_stages(runs: Sequence[CommittedRun], stages: Sequence[str] | None) -> None:
     known = list(dict.fromkeys(str(stage["stage"]) for run in runs for stage in run.stages))
     for stage in stages or ():
         if stage not in known:
-            hint = nearest(stage, known) or f"there are {', '.join(known)}"
-            raise QueryError(f"there is no stage {stage!r}", hint=hint)
+            raise QueryError(f"there is no stage {stage!r}", hint=hints.among(stage, known))
 
 
 def _panes(store: Store, run: CommittedRun, stages: Sequence[str] | None, several: bool) -> list[Pane]:
@@ -108,8 +105,8 @@ def _panes(store: Store, run: CommittedRun, stages: Sequence[str] | None, severa
 
 def _drawn(graph: StoredGraph, drawings: Drawings) -> DrawnGraph:
     sizes = box_sizes(graph.nodes)
-    nodes = graph.nodes.append_column("width", pa.array([width for width, _ in sizes], pa.float32()))
-    nodes = nodes.append_column("height", pa.array([height for _, height in sizes], pa.float32()))
+    nodes = graph.nodes.append_column("width", _floats([width for width, _ in sizes]))
+    nodes = nodes.append_column("height", _floats([height for _, height in sizes]))
     return DrawnGraph(
         title=graph.title,
         nodes=nodes.select(_NODE_COLUMNS),
@@ -117,6 +114,11 @@ def _drawn(graph: StoredGraph, drawings: Drawings) -> DrawnGraph:
         drawing=drawings.get(graph.graph_hash, nodes, graph.edges),
         parent_nid=graph.parent_nid,
     )
+
+
+def _floats(values: list[float]) -> pa.Array:
+    """Returns a column of numbers; ``pyarrow.array`` would import pandas."""
+    return pa.Array.from_buffers(pa.float32(), len(values), [None, pa.py_buffer(np.array(values, np.float32))])
 
 
 def _sync(
@@ -151,7 +153,7 @@ def _colors(store: Store, runs: Sequence[CommittedRun], color_by: str | None) ->
             offered[key] = _merged(offered.get(key), one)
     if color_by is not None and not any(color_by in key for key in offered):
         known = dict.fromkeys(name for key in offered for name in key)
-        raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=nearest(color_by, known))
+        raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=hints.among(color_by, known))
     return tuple(offered[key] for key in sorted(offered, key=lambda key: order[key])[:_MOST_COLORS])
 
 

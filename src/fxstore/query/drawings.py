@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +18,8 @@ from fxstore.layout import Drawing, draw
 from fxstore.render.boxes import box_size
 from fxstore.store import Directory
 
-# Part of the file's name: raise it when the same graph must be drawn anew.
-_VERSION: Final = 1
+# Part of the file's path: raise it when the layout or the boxes change, so that graphs are drawn anew.
+_VERSION: Final = 2
 _ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes")
 
 
@@ -29,7 +30,7 @@ def box_sizes(nodes: pa.Table) -> list[tuple[float, float]]:
 
 
 class Drawings:
-    """Draws graphs by their hash; keeps drawings beside the graphs, or in memory where the store may not be written."""
+    """Draws graphs by their hash; keeps drawings in the store, and in memory where the store may not be written."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
@@ -53,7 +54,7 @@ class Drawings:
         return drawing
 
     def _path(self, graph_hash: str) -> Path:
-        return self._directory.graph(graph_hash) / f"layout-v{_VERSION}.npz"
+        return self._directory.layout(_VERSION, graph_hash)
 
     def _load(self, graph_hash: str, nodes: int, edges: int) -> Drawing | None:
         """Returns the stored drawing, or None where there is none that fits the graph."""
@@ -76,9 +77,11 @@ class Drawings:
         blocks = np.frombuffer(json.dumps(drawing.blocks).encode("utf-8"), np.uint8)
         arrays = {name: getattr(drawing, name) for name in _ARRAYS}
         np.savez_compressed(buffer, blocks=blocks, extent=np.array([drawing.width, drawing.height]), **arrays)
-        staged = self._directory.staging / f"layout.{secrets.token_hex(8)}"
-        try:
-            staged.write_bytes(buffer.getvalue())
-            os.replace(staged, self._path(graph_hash))
-        except OSError:  # a drawing can always be made again
-            staged.unlink(missing_ok=True)
+        staged, target = self._directory.staging / f"layout.{secrets.token_hex(8)}", self._path(graph_hash)
+        with suppress(OSError):  # a drawing can always be made again
+            try:
+                staged.write_bytes(buffer.getvalue())
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(staged, target)
+            finally:
+                staged.unlink(missing_ok=True)

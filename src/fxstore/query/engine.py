@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
-import pyarrow as pa
 
 from fxstore.metrics.definitions import METRICS
-from fxstore.store import Catalog, CommittedRun
+from fxstore.store import Catalog
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Private first: what a file uses comes before it.
-_PRIVATE: Final = ("names", "all_runs", "one_run", "sync", "ranking", "coverage", "matching")
+_PRIVATE: Final = (
+    "names", "all_runs", "one_run", "named", "sync", "ranking", "coverage", "matching", "reach", "held", "page",
+    "catalog",
+)  # fmt: skip
 RELATIONS: Final = (
     "runs", "stages", "graphs", "nodes", "node_roles", "edges", "provenance", "handles", "links", "sync_sets",
     "value_pairs", "overlays", "metrics", "coverage", "unmatched", "delegation",
@@ -23,30 +29,6 @@ MACROS: Final = (
     "worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants", "nodes_between", "run_diff",
     "metric_diff",
 )  # fmt: skip
-_RUNS: Final = pa.schema(
-    [
-        ("run_key", pa.int64()),
-        ("run_id", pa.string()),
-        ("name", pa.string()),
-        ("model", pa.string()),
-        ("created_at", pa.string()),
-        ("status", pa.string()),
-        ("tags", pa.map_(pa.string(), pa.string())),
-        ("versions", pa.map_(pa.string(), pa.string())),
-        ("structure_hash", pa.string()),
-        ("nodes", pa.int64()),
-    ]
-)
-_STAGES: Final = pa.schema(
-    [
-        ("run_key", pa.int64()),
-        ("stage", pa.string()),
-        ("stage_index", pa.int32()),
-        ("kind", pa.string()),
-        ("status", pa.string()),
-        ("note", pa.string()),
-    ]
-)
 _SETTINGS: Final = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -81,7 +63,7 @@ class Engine:
         catalog.refresh()
         self._set_files()
         self._connection.execute(f"BEGIN; {script()}; COMMIT")
-        self._fill("_known_metrics", _known_metrics())
+        self._fill_known_metrics()
         self._take_in()
         self._lock_down()
 
@@ -107,17 +89,12 @@ class Engine:
     @cached_property
     def private_names(self) -> frozenset[str]:
         """Names of the tables and views that queries may not use."""
-        found = self.rows("SELECT table_name FROM information_schema.tables WHERE starts_with(table_name, '_')")
-        return frozenset(str(name) for (name,) in found)
+        return frozenset(str(name) for (name,) in self.rows("FROM _catalog_private()"))
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the columns of all relations, for hints."""
-        found = self.rows(
-            "SELECT DISTINCT column_name FROM duckdb_columns() WHERE table_name IN (SELECT unnest(?))",
-            [list(RELATIONS)],
-        )
-        return tuple(str(name) for (name,) in found)
+        """Names of the columns of all relations, each once, for hints."""
+        return tuple(dict.fromkeys(str(column) for _, column, *_ in self.rows("FROM _catalog_columns()")))
 
     def close(self) -> None:
         """Closes the connection."""
@@ -144,52 +121,22 @@ class Engine:
         self._fill_runs()
 
     def _fill_runs(self) -> None:
-        runs = list(self.catalog.runs.values())
+        """Hands the runs over as JSON, which, unlike ``pyarrow.array``, does not import pandas."""
+        texts = [json.dumps(vars(run)) for run in self.catalog.runs.values()]
         self._connection.execute("DELETE FROM _runs; DELETE FROM _stages")
-        self._fill("_runs", pa.Table.from_pylist([_run_row(run) for run in runs], schema=_RUNS))
-        stages = [{"run_key": run.run_key, **stage} for run in runs for stage in run.stages]
-        self._fill("_stages", pa.Table.from_pylist(stages, schema=_STAGES))
+        for table in ("_runs", "_stages"):
+            self._connection.execute(f"INSERT INTO {table} FROM {table}_in(?)", [texts])
         names = self.catalog.names()
-        places = [
-            {"run_id": run_id, "structure": self.catalog.runs[run_id].structure_hash} for run_id in names.values()
-        ]
-        kind = pa.struct([("run_id", pa.string()), ("structure", pa.string())])
-        table = pa.table({"name": pa.array(names, pa.string()), "place": pa.array(places, kind)})
-        self._with(table, "SET VARIABLE _names = (SELECT map(list(name), list(place)) FROM _given)")
+        self._connection.execute("SET VARIABLE _names = _places(?, ?)", [list(names), list(names.values())])
         latest = self.catalog.latest()
         self._connection.execute("SET VARIABLE _latest = ?", [latest.run_id if latest else ""])
 
-    def _fill(self, name: str, table: pa.Table) -> None:
-        self._with(table, f"INSERT INTO {name} SELECT * FROM _given")
-
-    def _with(self, table: pa.Table, statement: str) -> None:
-        self._connection.register("_given", table)
-        try:
-            self._connection.execute(statement)
-        finally:
-            self._connection.unregister("_given")
+    def _fill_known_metrics(self) -> None:
+        known = METRICS.values()
+        columns = [list(METRICS), [metric.better for metric in known], [metric.identical for metric in known]]
+        self._connection.execute("INSERT INTO _known_metrics SELECT unnest(?), unnest(?), unnest(?)", columns)
 
     def _lock_down(self) -> None:
         self._connection.execute("SET allowed_directories = ?", [[str(self.catalog.directory.root)]])
         for setting, value in _SETTINGS.items():
             self._connection.execute(f"SET {setting} = {value}")
-
-
-def _known_metrics() -> pa.Table:
-    rows = [{"metric": name, "better": known.better, "identical": known.identical} for name, known in METRICS.items()]
-    return pa.Table.from_pylist(rows)
-
-
-def _run_row(run: CommittedRun) -> dict[str, object]:
-    return {
-        "run_key": run.run_key,
-        "run_id": run.run_id,
-        "name": run.name,
-        "model": run.model,
-        "created_at": run.created_at.removesuffix("+00:00"),
-        "status": run.status,
-        "tags": list(run.tags.items()),
-        "versions": list(run.versions.items()),
-        "structure_hash": run.structure_hash,
-        "nodes": run.nodes,
-    }

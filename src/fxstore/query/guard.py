@@ -15,8 +15,10 @@ from typing import Any, Final
 import duckdb
 
 from fxstore.errors import QueryError, nearest
+from fxstore.query import hints
 from fxstore.query.engine import MACROS, RELATIONS, Engine
 
+_LISTS: Final = "`fxstore schema` prints the relations, columns and macros that can be asked"
 _HINT: Final = "a store is only read, with one SELECT over its relations; `fxstore schema` lists them"
 _QUERY_NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 _TABLE_FUNCTIONS: Final = frozenset(MACROS) | {
@@ -31,9 +33,11 @@ _REFUSED_FUNCTIONS: Final = frozenset({
 })  # fmt: skip
 RANKINGS: Final = frozenset({"worst", "first_bad"})
 _PATHLIKE: Final = frozenset("./\\:*?[")
+_BEFORE: Final = r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_FIRST_WORD: Final = re.compile(rf"{_BEFORE}(\w+)", re.S)
 _OPTION: Final = r"(?:ANALYZE|FORMAT\s+\w+)"
 _EXPLAIN: Final = re.compile(
-    rf"^(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN\s+(?:ANALYZE\s+)?(?:\(\s*{_OPTION}\s*(?:,\s*{_OPTION}\s*)*\))?", re.I | re.S
+    rf"{_BEFORE}EXPLAIN\s+(?:ANALYZE\s+)?(?:\(\s*{_OPTION}\s*(?:,\s*{_OPTION}\s*)*\))?", re.I | re.S
 )
 
 
@@ -120,7 +124,7 @@ def _single(engine: Engine, query: str, kinds: tuple[str, ...]) -> str:
     kind = _kind(statements[0])
     if kind not in kinds:
         hint = "PIVOT needs its values: PIVOT … ON x IN (…)" if kind == "MULTI" else _HINT
-        raise QueryError(f"refused: this is a {kind} statement, not a SELECT", hint=hint)
+        raise QueryError(f"refused: a store runs SELECT, not {_verb(statements[0].query, kind)}", hint=hint)
     return statements[0].query.strip().rstrip(";").rstrip()
 
 
@@ -129,6 +133,12 @@ def _kind(statement: duckdb.Statement) -> str:
         return str(statement.type.name)
     except ValueError:  # DuckDB has kinds that its Python client has no name for
         return "foreign"
+
+
+def _verb(text: str, kind: str) -> str:
+    """Returns what a user calls a statement: DuckDB's kind of ``INSTALL`` is LOAD, that of ``PIVOT`` MULTI."""
+    word = _FIRST_WORD.match(text)
+    return kind if word is None or word[1].upper() in ("WITH", "FROM") else word[1].upper()
 
 
 def _tree(engine: Engine, text: str) -> Any:
@@ -158,7 +168,7 @@ def _look(tree: Any) -> _Found:
     for item in _dicts(tree):
         kind = item.get("type")
         if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _QUERY_NODES:
-            raise QueryError(f"refused: it holds a {kind.split('_')[0]}, and a store is only read", hint=_HINT)
+            raise QueryError(f"refused: it holds {kind.split('_')[0]}, and a store is only read", hint=_HINT)
         if "cte_map" in item:
             found.ctes.update(entry["key"].lower() for entry in item["cte_map"]["map"])
         if kind == "BASE_TABLE":
@@ -223,7 +233,7 @@ def _second_opinion(text: str) -> None:
             else None
         )
         if bad is not None:
-            raise QueryError(f"refused: it holds a {bad.key.upper()}, and a store is only read", hint=_HINT)
+            raise QueryError(f"refused: it holds {bad.key.upper()}, and a store is only read", hint=_HINT)
 
 
 _NO_RUN: Final = re.compile(r'fxstore: no run ([^"\n]*)"')
@@ -236,16 +246,16 @@ def explain(engine: Engine, error: Exception) -> QueryError:
     """Returns the error of a statement as one clear line, with a hint at the nearest names."""
     message = str(error)
     if missing := _NO_RUN.search(message):
-        if not engine.catalog.runs:
-            return QueryError("the store holds no run yet", hint="ingest one first: fxstore ingest SOURCE")
-        return QueryError(f"no run {missing[1]!r} in this store", hint=nearest(missing[1], engine.catalog.names()))
+        return hints.no_run(engine.catalog, missing[1])
     line = message.split("\n", 1)[0].strip()
     line = re.sub(r"^(?:\w+ )+Error: ", "", line).replace("(\n", "(")
     if column := _NO_COLUMN.search(message):
         name = column[1] or column[2]
-        return QueryError(line, hint=nearest(name, engine.column_names))
+        near = None if name in engine.column_names else nearest(name, engine.column_names)
+        return QueryError(line, hint=near or _LISTS)
     if table := _NO_TABLE.search(message):
-        return QueryError(line, hint=nearest(table[1], RELATIONS))
+        return QueryError(line, hint=nearest(table[1], RELATIONS) or _LISTS)
     if function := _NO_FUNCTION.search(message):
-        return QueryError(line, hint=nearest(function[1], MACROS))
-    return QueryError(line or "the statement cannot be read")
+        return QueryError(line, hint=nearest(function[1], MACROS) or _LISTS)
+    hint = _LISTS if message.startswith("Parser Error") else None
+    return QueryError(line or "the statement cannot be read", hint=hint)

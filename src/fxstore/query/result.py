@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fxstore import tables
 from fxstore.errors import FxstoreError, QueryError
@@ -229,12 +228,12 @@ def _integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
     """Returns all numbers of a column of integers, or of lists of them; None where it is neither or has none."""
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        column = pc.list_flatten(column)
+        column = pa.chunked_array([chunk.flatten() for chunk in column.chunks], kind.value_type)
         kind = column.type
     if not pa.types.is_integer(kind):
         return None
     try:
-        numbers = pc.drop_null(column).cast(pa.int64()).to_numpy()
+        numbers = column.drop_null().cast(pa.int64()).to_numpy()
     except pa.ArrowInvalid:
         return None
     return numbers if numbers.size else None

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from fxstore.errors import QueryError, nearest
+from fxstore.errors import QueryError
+from fxstore.query import hints
 from fxstore.query.engine import MACROS, RELATIONS, Engine, script
 
 _HEADS = re.compile(r"^CREATE MACRO (\w+)\((.*)\) AS TABLE$", re.M)
@@ -64,29 +65,26 @@ def describe(engine: Engine, relation: str | None = None) -> Schema:
     """
     names: Sequence[str] = (*RELATIONS, *MACROS)
     if relation is not None and relation not in names:
-        raise QueryError(f"no relation {relation!r} in this store", hint=nearest(relation, names))
+        raise QueryError(f"no relation {relation!r} in this store", hint=hints.among(relation, names, "fxstore schema"))
     found = {**_views(engine), **_macros(engine)}
     return Schema(tuple(found[name] for name in names if relation in (None, name)))
 
 
 def _views(engine: Engine) -> dict[str, Relation]:
     columns: dict[str, list[Column]] = {}
-    query = "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
-    order = query.replace("ORDER BY ALL", "ORDER BY table_name, column_index")
-    for view, name, kind, comment in engine.rows(order):
-        columns.setdefault(view, []).append(Column(name, kind, comment or ""))
-    views = engine.rows("SELECT view_name, comment FROM duckdb_views() WHERE NOT internal")
-    return {name: Relation(name, "view", "", comment or "", tuple(columns.get(name, ()))) for name, comment in views}
+    for view, name, kind, comment in engine.rows("FROM _catalog_columns()"):
+        columns.setdefault(view, []).append(Column(name, kind, comment))
+    views = engine.rows("FROM _catalog_views()")
+    return {name: Relation(name, "view", "", comment, tuple(columns[name])) for name, comment in views}
 
 
 def _macros(engine: Engine) -> dict[str, Relation]:
     arguments = dict(_HEADS.findall(script()))
-    query = "SELECT function_name, comment FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal"
     found = {}
-    for name, comment in engine.rows(query):
-        example = _EXAMPLE.search(comment or "")
-        said = _EXAMPLE.sub("", comment or "")
-        found[name] = Relation(name, "macro", arguments.get(name, ""), said, example=example[1] if example else "")
+    for name, comment in engine.rows("FROM _catalog_macros()"):
+        example = _EXAMPLE.search(comment)
+        said = _EXAMPLE.sub("", comment)
+        found[name] = Relation(name, "macro", arguments[name], said, example=example[1] if example else "")
     return found
 
 

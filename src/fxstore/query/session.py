@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
-from fxstore.errors import QueryError, StoreError, nearest
-from fxstore.query import guard, schema
+from fxstore.errors import QueryError, StoreError
+from fxstore.query import guard, hints, schema
 from fxstore.query.engine import Engine
 from fxstore.query.result import Coverage, KnownNodes, Result
 from fxstore.records import RunRecord
-from fxstore.store import Catalog, CommittedRun, Directory, open_directory, write_run
+from fxstore.store import Catalog, CommittedRun, Directory, write_run
+from fxstore.tables import ORDINAL_BITS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Params = Sequence[Any] | Mapping[str, Any]
 
@@ -86,7 +88,10 @@ class Store:
         Raises:
             QueryError: It is refused, or does not bind.
         """
-        return self._ask(query, params, query)
+        engine = self._current()
+        with engine.lock:
+            checked = guard.check(engine, query, params)
+        return self._result(checked, params, query)
 
     def worst(
         self,
@@ -133,7 +138,12 @@ class Store:
         return self._call("sync", [stage, node], run=run, method=method, path=path)
 
     def sync_nid(self, nid: int) -> Result:
-        """Returns the nodes of all stages that are one computation with a node."""
+        """Returns the nodes of all stages that are one computation with a node.
+
+        Raises:
+            QueryError: No node has that nid.
+        """
+        self._check_nids(nid)
         return self._call("sync_nid", [nid])
 
     def trace(
@@ -148,15 +158,30 @@ class Store:
         return self._call("trace", [stage, node], run=run, method=method, path=path)
 
     def ancestors(self, nid: int, hops: int | None = None) -> Result:
-        """Returns the nodes from which a node's value is computed."""
+        """Returns the nodes from which a node's value is computed.
+
+        Raises:
+            QueryError: No node has that nid.
+        """
+        self._check_nids(nid)
         return self._call("ancestors", [nid], hops=hops)
 
     def descendants(self, nid: int, hops: int | None = None) -> Result:
-        """Returns the nodes that a node's value goes into."""
+        """Returns the nodes that a node's value goes into.
+
+        Raises:
+            QueryError: No node has that nid.
+        """
+        self._check_nids(nid)
         return self._call("descendants", [nid], hops=hops)
 
     def nodes_between(self, a: int, b: int) -> Result:
-        """Returns the nodes on any way from ``a`` to ``b``, both included."""
+        """Returns the nodes on any way from ``a`` to ``b``, both included.
+
+        Raises:
+            QueryError: No node has that nid.
+        """
+        self._check_nids(a, b)
         return self._call("nodes_between", [a, b])
 
     def run_diff(self, base: str, head: str) -> Result:
@@ -180,13 +205,13 @@ class Store:
         return self._call("metric_diff", [base, head, metric])
 
     def runs(self) -> Result:
-        """Returns one row per run, oldest first."""
-        return self.sql("FROM runs")
+        """Returns one row per run, newest first."""
+        return self._own("FROM runs")
 
     def stages(self, run: str | None = None) -> Result:
         """Returns the stages of a run, of the latest one by default."""
         found = self.run(run)
-        return self._ask("FROM stages WHERE run_id = ?", [found.run_id if found else ""], "FROM stages")
+        return self._own(f"FROM stages WHERE run_id = {_literal(found.run_id if found else '')}")
 
     def schema(self, relation: str | None = None) -> schema.Schema:
         """Returns the relations with their comments, or one of them.
@@ -209,11 +234,26 @@ class Store:
             return catalog.latest()
         names = catalog.names()
         if run not in names:
-            raise QueryError(f"no run {run!r} in this store", hint=nearest(run, names))
+            raise hints.no_run(catalog, run)
         return catalog.runs[names[run]]
 
-    def tables(self, query: str, params: Params | None = None) -> pa.Table:
-        """Runs one of fxstore's own statements, private macros included; never give it a user's text."""
+    def existing_run(self, run: str | None = None) -> CommittedRun:
+        """Returns a run by id or name, or the latest.
+
+        Raises:
+            QueryError: There is no such run, or no run at all.
+        """
+        found = self.run(run)
+        if found is None:
+            raise hints.no_run(self._current().catalog, run)
+        return found
+
+    def rows_of(self, macro: str, *arguments: object) -> pa.Table:
+        """Returns what one of fxstore's own macros gives, the private ones included."""
+        return self._read(f"FROM {macro}({', '.join('?' * len(arguments))})", list(arguments))
+
+    def _read(self, query: str, params: Params | None) -> pa.Table:
+        """Runs a statement that is our own, or checked."""
         engine = self._current()
         with engine.lock:
             try:
@@ -234,12 +274,10 @@ class Store:
             self._engine.refresh()
         return self._engine
 
-    def _ask(self, query: str, params: Params | None, shown: str) -> Result:
-        """Returns the answer to a user's statement."""
-        engine = self._current()
-        with engine.lock:
-            checked = guard.check(engine, query, params)
-        return self._result(checked, params, shown)
+    def _own(self, query: str) -> Result:
+        """Returns the answer to a statement that is our own."""
+        self._check_open()
+        return self._result(guard.Checked(query), None, query)
 
     def _call(self, macro: str, required: Sequence[object], **optional: object) -> Result:
         """Asks a table macro, every argument bound."""
@@ -258,7 +296,7 @@ class Store:
     def _result(self, checked: guard.Checked, params: Params | None, shown: str) -> Result:
         return Result(
             shown,
-            lambda: self.tables(checked.text, params),
+            lambda: self._read(checked.text, params),
             self._known_nodes,
             lambda: self._coverage(checked, params),
         )
@@ -272,7 +310,7 @@ class Store:
         elif params is not None and len(params) != len(checked.coverage_params):
             return None
         try:
-            rows = self.tables(checked.coverage, given).to_pylist()
+            rows = self._read(checked.coverage, given).to_pylist()
         except QueryError:  # its arguments are columns of the query around it
             return None
         measured = sum(row["nodes"] for row in rows if row["measured"])
@@ -289,50 +327,38 @@ class Store:
         return KnownNodes(keys, np.array([run.nodes for run in runs], np.int64))
 
     def _check_stage(self, stage: str | None, run: str | None) -> CommittedRun:
-        found = self.run(run)
-        if found is None:
-            raise QueryError("the store holds no run yet", hint="ingest one first: fxstore ingest SOURCE")
+        found = self.existing_run(run)
         stages = [str(known["stage"]) for known in found.stages]
         if stage is not None and stage not in stages:
-            hint = nearest(stage, stages) or f"it has {', '.join(stages)}"
-            raise QueryError(f"run {found.name!r} has no stage {stage!r}", hint=hint)
+            raise QueryError(f"run {found.name!r} has no stage {stage!r}", hint=hints.among(stage, stages))
         return found
 
     def _check_node(self, stage: str, node: str, run: str | None) -> None:
         found = self._check_stage(stage, run)
-        query = "SELECT DISTINCT n.name FROM _run_nodes($run) AS n WHERE n.stage = $stage"
-        names = self.tables(query, {"run": found.run_id, "stage": stage})["name"].to_pylist()
+        names = self.rows_of("_held_nodes", found.run_id, stage)["name"].to_pylist()
         if node not in names:
-            raise QueryError(f"stage {stage!r} of run {found.name!r} has no node {node!r}", hint=nearest(node, names))
+            lister = f"SELECT name FROM nodes WHERE run_id = {_literal(found.run_id)} AND stage = {_literal(stage)}"
+            hint = hints.among(node, names, lister)
+            raise QueryError(f"stage {stage!r} of run {found.name!r} has no node {node!r}", hint=hint)
+
+    def _check_nids(self, *nids: int) -> None:
+        runs = {run.run_key: run for run in self._current().catalog.runs.values()}
+        for nid in nids:
+            run = runs.get(nid >> ORDINAL_BITS)
+            if run is None or nid & ((1 << ORDINAL_BITS) - 1) >= run.nodes:
+                raise QueryError(f"no node has the nid {nid}", hint="SELECT nid, stage, name FROM nodes gives the nids")
 
     def _check_metric(self, metric: str, run: str | None, stage: str | None = None, overlay: str | None = None) -> None:
         """Raises where a ranking could only be empty because a name is wrong."""
         found = self._check_stage(stage, run)
-        query = """
-            SELECT DISTINCT o.name AS overlay, m.metric
-            FROM _run_overlays($run) AS o LEFT JOIN _run_metrics($run) AS m ON m.overlay = o.overlay"""
-        held = self.tables(query, {"run": found.run_id}).to_pylist()
-        overlays = {row["overlay"] for row in held}
+        held = self.rows_of("_held_metrics", found.run_id).to_pylist()
+        overlays = sorted({row["overlay"] for row in held})
         if overlay is not None and overlay not in overlays:
-            hint = nearest(overlay, overlays) or f"it has {', '.join(sorted(overlays)) or 'none'}"
-            raise QueryError(f"run {found.name!r} has no overlay {overlay!r}", hint=hint)
-        metrics = {row["metric"] for row in held if overlay in (None, row["overlay"]) and row["metric"]}
+            raise QueryError(f"run {found.name!r} has no overlay {overlay!r}", hint=hints.among(overlay, overlays))
+        metrics = sorted({row["metric"] for row in held if overlay in (None, row["overlay"]) and row["metric"]})
         if metric not in metrics:
-            hint = nearest(metric, metrics) or f"it has {', '.join(sorted(metrics)) or 'no metrics: measure it first'}"
+            hint = hints.among(metric, metrics) if metrics else "it holds no metrics: measure it first"
             raise QueryError(f"run {found.name!r} has no metric {metric!r}", hint=hint)
-
-
-def connect(path: str | os.PathLike[str], read_only: bool = False) -> Store:
-    """Opens, or creates, the store at a path.
-
-    Args:
-        path: A directory, or ``":memory:"`` for a store that leaves nothing behind.
-        read_only: Never write; then the store must exist.
-
-    Raises:
-        StoreError: The path is no store, of a newer format, missing or may not be written.
-    """
-    return Store(open_directory(path, read_only))
 
 
 def _literal(value: object) -> str:

@@ -49,49 +49,11 @@ class NodeValues:
     missing: dict[int, str] = field(default_factory=dict)
 
 
-_GRAPHS = """
-    SELECT g.stage, g.graph, g.method, g.path, g.graph_hash, _nid(g.run_key, g.parent) AS parent_nid, p.backend
-    FROM _run_graphs($run) AS g LEFT JOIN _run_nodes($run) AS p ON p.ordinal = g.parent
-    WHERE g.stage IN (SELECT unnest($stages)) ORDER BY g.path <> '', g.graph"""
-_NODES = """
-    SELECT n.graph, n.nid, n.name, n.op, n.target, n.op_type, n.role, n.dtype, n.shape, n.module_path, n.backend,
-           n.source_file, n.source_line, n.source_code, n.attrs, u.reasons AS unmatched
-    FROM _run_nodes($run) AS n
-    LEFT JOIN (
-        SELECT x.ordinal, string_agg(concat(x.towards, ': ', x.reason), '; ' ORDER BY x.towards) AS reasons
-        FROM _run_unmatched($run) AS x GROUP BY x.ordinal
-    ) AS u ON u.ordinal = n.ordinal
-    WHERE n.stage IN (SELECT unnest($stages)) ORDER BY n.ordinal"""
-_EDGES = """
-    SELECT e.graph, e.src - g.base AS src, e.dst - g.base AS dst, e.src_port, e.dst_arg
-    FROM _run_edges($run) AS e JOIN _run_graphs($run) AS g ON g.graph = e.graph
-    WHERE g.stage IN (SELECT unnest($stages)) ORDER BY e.dst, e.position"""
-_SYNC = """
-    SELECT s.sync_set, _nid(('0x' || $run)::BIGINT, s.ordinal) AS nid, s.is_primary, s.focus
-    FROM _run_sync_sets($run) AS s ORDER BY s.sync_set, s.ordinal"""
-_VALUES = """
-    FROM (
-        SELECT o.name AS overlay, o.overlay AS number, o.kind, o.unit, coalesce(o.better, d.better) AS better, m.metric,
-               _nid(m.run_key, m.ordinal) AS nid, m.value, coalesce(m.reason, m.status) AS reason,
-               CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order,
-               _broken(m.value, d.identical) AS broken,
-               _cost(m.value, coalesce(o.better, d.better, 'lower')) AS cost, m.port, m.sample
-        FROM _run_metrics($run) AS m
-        JOIN _run_overlays($run) AS o ON o.overlay = m.overlay
-        LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
-        WHERE m.ordinal IS NOT NULL
-        QUALIFY scope_order = min(scope_order) OVER (PARTITION BY m.overlay, m.metric)
-    )
-    QUALIFY row_number() OVER (PARTITION BY number, metric, nid ORDER BY value IS NULL, broken, cost, port, sample) = 1
-    ORDER BY number, metric, nid"""
-
-
 def graphs_of(store: Store, run_id: str, stages: Sequence[str]) -> dict[str, list[StoredGraph]]:
     """Returns the graphs of each of some stages: top graphs first, then the nested ones."""
-    params = {"run": run_id, "stages": list(stages)}
-    graphs = store.tables(_GRAPHS, params).to_pylist()
-    nodes = _by_graph(store.tables(_NODES, params))
-    edges = _by_graph(store.tables(_EDGES, params))
+    graphs = store.rows_of("_page_graphs", run_id, list(stages)).to_pylist()
+    nodes = _by_graph(store.rows_of("_page_nodes", run_id, list(stages)))
+    edges = _by_graph(store.rows_of("_page_edges", run_id, list(stages)))
     methods = {stage: {graph["method"] for graph in graphs if graph["stage"] == stage} for stage in stages}
     found: dict[str, list[StoredGraph]] = {stage: [] for stage in stages}
     for graph in graphs:
@@ -104,13 +66,13 @@ def graphs_of(store: Store, run_id: str, stages: Sequence[str]) -> dict[str, lis
 
 def sync_members(store: Store, run_id: str) -> pa.Table:
     """Returns one row per member of each sync set of a run: sync_set, nid, is_primary, focus."""
-    return store.tables(_SYNC, {"run": run_id})
+    return store.rows_of("_page_sync_sets", run_id)
 
 
 def node_values(store: Store, run_id: str) -> list[NodeValues]:
     """Returns the numbers on the nodes of a run, per overlay and metric; those without any number are left out."""
     found: dict[tuple[int, str], NodeValues] = {}
-    for row in store.tables(_VALUES, {"run": run_id}).to_pylist():
+    for row in store.rows_of("_page_values", run_id).to_pylist():
         key = (row["number"], row["metric"])
         if key not in found:
             found[key] = NodeValues(

@@ -2,6 +2,6 @@
 
 from fxstore.store.catalog import Catalog, CommittedRun
 from fxstore.store.commit import write_run
-from fxstore.store.directory import MEMORY, Directory, open_directory
+from fxstore.store.directory import MEMORY, Directory, may_write, open_directory
 
-__all__ = ["MEMORY", "Catalog", "CommittedRun", "Directory", "open_directory", "write_run"]
+__all__ = ["MEMORY", "Catalog", "CommittedRun", "Directory", "may_write", "open_directory", "write_run"]

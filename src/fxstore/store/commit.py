@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fxstore import tables
 from fxstore.errors import StoreError
@@ -209,7 +208,7 @@ def _check(record: RunRecord, graphs: pa.Table, metrics: pa.Table) -> int:
     others = len(counts) + len(record.overlays) + record.structure.tables["sync_sets"].num_rows
     if sum(counts) + others > 1 << tables.ORDINAL_BITS:
         raise StoreError(f"a run can hold about {1 << tables.ORDINAL_BITS:,} nodes and sync sets; this one has more")
-    bounds = pc.min_max(metrics["ordinal"]).as_py()
-    if bounds["min"] is not None and (bounds["min"] < 0 or bounds["max"] >= sum(counts)):
+    ordinals = metrics["ordinal"].drop_null().to_numpy()
+    if ordinals.size and (ordinals.min() < 0 or ordinals.max() >= sum(counts)):
         raise StoreError("a metric is on a node that the run does not have")
     return sum(counts)

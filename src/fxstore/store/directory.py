@@ -6,6 +6,7 @@
     empty/<relation>.parquet                    one file without rows per relation, so that no list of files is empty
     graphs/<hh>/<graph_hash>/<table>.parquet    content-addressed; tables without rows have no file
     structures/<hh>/<hash>/<table>.parquet      content-addressed; tables without rows have no file
+    layouts/v<N>/<hh>/<graph_hash>.npz          drawings of graphs, made when first needed; can be deleted at any time
     runs/<run_id>/{run.json, overlays.parquet, metrics.parquet}
     .staging/                                   what writers have not yet published
 """
@@ -73,6 +74,10 @@ class Directory:
         """Returns the directory of a run."""
         return self.runs / run_id
 
+    def layout(self, version: int, graph_hash: str) -> Path:
+        """Returns the file of a graph's drawing, as that version of the layout draws it."""
+        return self.root / "layouts" / f"v{version}" / graph_hash[:2] / f"{graph_hash}.npz"
+
     def empty(self, relation: str) -> Path:
         """Returns the file without rows of a relation."""
         return self.root / "empty" / f"{relation}.parquet"
@@ -81,6 +86,12 @@ class Directory:
         """Deletes a temporary store; does nothing to any other."""
         if self.temporary:
             shutil.rmtree(self.root, ignore_errors=True)
+
+
+def may_write(path: str | os.PathLike[str]) -> bool:
+    """Returns whether there is a store at ``path`` that this process may write."""
+    root = Path(path).expanduser()
+    return (root / "FORMAT").is_file() and os.access(root, os.W_OK | os.X_OK)
 
 
 def open_directory(path: str | os.PathLike[str], read_only: bool = False) -> Directory:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import IO, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fxstore.errors import StoreError
 
@@ -48,6 +47,8 @@ def write_to(table: pa.Table, file: IO[bytes]) -> None:
 
     Float columns get no statistics: Arrow leaves NaN out of them, and an engine that trusts them then finds no NaN.
     """
+    import pyarrow.parquet as pq  # readers never write, and it loads slowly
+
     counted = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
     statistics = True if len(counted) == table.num_columns else counted
     pq.write_table(

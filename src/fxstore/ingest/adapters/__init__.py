@@ -71,13 +71,14 @@ def read(source: object) -> Ingested:
     raise SourceError(f"no adapter reads {what}", hint=f"installed adapters: {names}")
 
 
-def state_of(source: object) -> object:
-    """Returns what changes when a live source's weights or buffers do; None for what has none.
+def state_of(source: object) -> dict[str, int]:
+    """Returns a checksum of each weight and buffer of a live source; empty for what has none.
 
     Only for sources that :func:`read` accepted.
     """
-    if not hasattr(source, "state_dict") and not hasattr(source, "exported_program"):
-        return None
+    methods = isinstance(source, Mapping)
+    if not (methods or hasattr(source, "state_dict") or hasattr(source, "exported_program")):
+        return {}
     from fxstore.ingest.state import digest
 
     return digest(source)

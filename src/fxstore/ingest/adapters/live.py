@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fxstore.ingest.adapters import Ingested
@@ -28,15 +28,17 @@ class GraphModuleAdapter:
 
 
 class ExportedProgramAdapter:
-    """A ``torch.export.ExportedProgram``: one stage."""
+    """A ``torch.export.ExportedProgram``, or a dict of them by method: one stage."""
 
     def accepts(self, source: object) -> bool:
-        """Tells whether the source is an ExportedProgram."""
-        return _is(source, "torch.export.exported_program", "ExportedProgram")
+        """Tells whether the source is an ExportedProgram, or holds nothing else."""
+        programs = list(source.values()) if isinstance(source, Mapping) else [source]
+        return bool(programs) and all(_is(p, "torch.export.exported_program", "ExportedProgram") for p in programs)
 
-    def read(self, source: ExportedProgram) -> Ingested:
-        """Takes a snapshot of the program's graph and of those nested in it."""
-        return Ingested((_stage("", "exported", [("forward", source)]),))
+    def read(self, source: ExportedProgram | Mapping[str, ExportedProgram]) -> Ingested:
+        """Takes a snapshot of each program's graph and of those nested in it."""
+        methods = source.items() if isinstance(source, Mapping) else [("forward", source)]
+        return Ingested((_stage("", "exported", methods),))
 
 
 class ProgramManagerAdapter:

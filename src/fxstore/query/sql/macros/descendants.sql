@@ -1,18 +1,4 @@
 CREATE MACRO descendants(nid, hops := NULL) AS TABLE
-WITH RECURSIVE edges AS MATERIALIZED (
-    SELECT e.src, e.dst FROM _run_edges(_run_of(nid)) AS e
-    WHERE e.graph = (SELECT g.graph FROM _run_graphs(_run_of(nid)) AS g
-                     WHERE _ordinal(nid) >= g.base AND _ordinal(nid) < g.base + g.nodes)
-),
-reached(ordinal, distance) USING KEY (ordinal, min(distance)) AS (
-    SELECT _ordinal(nid), 0
-    UNION
-    SELECT e.dst, r.distance + 1 FROM reached AS r JOIN edges AS e ON e.src = r.ordinal
-    WHERE hops IS NULL OR r.distance < hops
-)
-SELECT d.nid, d.stage, d.name, r.distance AS hops, d.op_type, d.method, d.path
-FROM reached AS r JOIN _run_nodes(_run_of(nid)) AS d ON d.ordinal = r.ordinal
-WHERE r.ordinal <> _ordinal(nid)
-ORDER BY r.distance, d.nid;
+FROM _reached(nid, hops, false);
 COMMENT ON MACRO TABLE descendants IS 'The nodes of the same graph that a node''s value goes into, nearest first; hops is the length of the shortest way. With hops, only those at most that far.
 Example: SELECT name, hops FROM descendants({nid}, hops := 3)';

@@ -15,14 +15,11 @@ first AS MATERIALIZED (
     SELECT r.* FROM ranked AS r ANTI JOIN damaged AS t ON t.ordinal = r.ordinal WHERE r.is_bad
 )
 SELECT d.nid, d.stage, d.name, r.value,
-       CASE WHEN d.source_file IS NULL THEN c.source.file ELSE d.source_file END AS source_file,
-       CASE WHEN d.source_file IS NULL THEN c.source.line ELSE d.source_line END AS source_line,
-       d.module_path, _other_stages(c.entries, d.stage) AS counterparts, d.target, r.status,
+       d.source_file, d.source_line, d.module_path, d.counterparts, d.target, r.status,
        row_number() OVER (ORDER BY r.stage_index, r.ordinal) AS rank, r.metric, r.reason, r.overlay_name AS overlay,
        r.scope, d.method, d.path
 FROM first AS r
-JOIN _run_nodes(run) AS d ON d.ordinal = r.ordinal
-LEFT JOIN _counterparts(run, (SELECT list(x.ordinal) FROM first AS x)) AS c ON c.ordinal = r.ordinal
+JOIN _shown(run, (SELECT list(x.ordinal) FROM first AS x)) AS d ON d.ordinal = r.ordinal
 ORDER BY rank;
 COMMENT ON MACRO TABLE first_bad IS 'Where an error starts: nodes whose value is bad (below the threshold where higher is better, else above it; NaN and infinity always) while none of their nearest measured ancestors is, in stage and program order. Values flow into and out of nested graphs. Columns as in worst.
 Example: SELECT name, value FROM first_bad(''cosine'', 0.99)';

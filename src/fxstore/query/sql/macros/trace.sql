@@ -1,7 +1,6 @@
 CREATE MACRO trace(stage, node, run := NULL, method := NULL, path := NULL) AS TABLE
 WITH RECURSIVE asked AS MATERIALIZED (
-    SELECT a.ordinal, a.nid, a.graph, a.graph_hash, a.position FROM _run_nodes(run) AS a
-    WHERE a.stage = stage AND a.name = node AND (method IS NULL OR a.method = method) AND (path IS NULL OR a.path = path)
+    SELECT a.ordinal, a.nid, a.graph, a.graph_hash, a.position FROM _named(run, stage, node, method, path) AS a
 ),
 links AS MATERIALIZED (
     SELECT l.src AS before, l.dst AS after, l.evidence, 'later' AS direction FROM _run_links(run) AS l

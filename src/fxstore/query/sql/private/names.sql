@@ -9,6 +9,25 @@ CREATE TABLE _graphs AS FROM read_parquet(getvariable('_all_graphs')) LIMIT 0;
 -- The metrics that fxstore itself defines: their direction, and their number for two equal tensors.
 CREATE TABLE _known_metrics (metric VARCHAR, better VARCHAR, identical DOUBLE);
 
+-- The rows of these tables, from the JSON texts of runs.
+CREATE MACRO _runs_in(p_texts) AS TABLE
+SELECT unnest(from_json(t.text, '{"run_key": "BIGINT", "run_id": "VARCHAR", "name": "VARCHAR", "model": "VARCHAR",
+    "created_at": "VARCHAR", "status": "VARCHAR", "tags": "MAP(VARCHAR, VARCHAR)", "versions": "MAP(VARCHAR, VARCHAR)",
+    "structure_hash": "VARCHAR", "nodes": "BIGINT"}'))
+FROM (SELECT unnest(p_texts::VARCHAR[]) AS text) AS t;
+CREATE MACRO _stages_in(p_texts) AS TABLE
+SELECT s.run.run_key, unnest(s.run.stages, max_depth := 2)
+FROM (
+    SELECT from_json(t.text, '{"run_key": "BIGINT", "stages": [{"stage": "VARCHAR", "stage_index": "INTEGER",
+        "kind": "VARCHAR", "status": "VARCHAR", "note": "VARCHAR"}]}') AS run
+    FROM (SELECT unnest(p_texts::VARCHAR[]) AS text) AS t
+) AS s;
+-- Name or id to run id and structure.
+CREATE MACRO _places(p_names, p_run_ids) AS (
+    SELECT map(list(n.name), list({'run_id': r.run_id, 'structure': r.structure_hash}))
+    FROM (SELECT unnest(p_names::VARCHAR[]) AS name, unnest(p_run_ids::VARCHAR[]) AS run_id) AS n JOIN main._runs AS r ON r.run_id = n.run_id
+);
+
 -- A node's number in the store: 31 bits of run key, 22 bits of ordinal.
 CREATE MACRO _nid(run_key, ordinal) AS (run_key::BIGINT << 22) | ordinal;
 -- Ids of what is no node count down from the top of the run's range, so that none is ever the nid of a node.

@@ -1,17 +1,21 @@
+-- All metrics on nodes of a run, with what ranks them: the direction (the overlay's, else the metric's own), the number
+-- for two equal tensors, and the order in which scopes are chosen.
+CREATE MACRO _run_numbers(p_run) AS TABLE
+SELECT m.*, o.name AS overlay_name, o.kind, o.unit, coalesce(o.better, d.better) AS better, d.identical,
+       CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order
+FROM _run_metrics(p_run) AS m
+JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay
+LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
+WHERE m.ordinal IS NOT NULL;
+
 -- The rows of one metric in one overlay of one run, of one scope only, since scopes must not be compared:
 -- the newest overlay that holds the metric (in that stage), cumulative before unscoped before local.
 CREATE MACRO _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
 WITH held AS MATERIALIZED (
-    SELECT m.ordinal, m.port, m.metric, m.value, m.text, m.status, m.reason, m.scope, m.sample, m.overlay,
-           o.name AS overlay_name, coalesce(o.better, d.better, 'lower') AS better,
-           d.identical,
-           CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order,
-           g.stage, g.stage_index
-    FROM _run_metrics(p_run) AS m
-    JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay
-    LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
+    SELECT m.* REPLACE (coalesce(m.better, 'lower') AS better), g.stage, g.stage_index
+    FROM _run_numbers(p_run) AS m
     JOIN _run_graphs(p_run) AS g ON m.ordinal >= g.base AND m.ordinal < g.base + g.nodes
-    WHERE m.metric = p_metric AND (p_overlay IS NULL OR o.name = p_overlay)
+    WHERE m.metric = p_metric AND (p_overlay IS NULL OR m.overlay_name = p_overlay)
       AND (p_scope IS NULL OR m.scope = p_scope) AND (p_stage IS NULL OR g.stage = p_stage)
 ),
 chosen AS MATERIALIZED (FROM held WHERE overlay = (SELECT max(overlay) FROM held))
@@ -47,10 +51,21 @@ members AS (
     JOIN _run_nodes(p_run) AS n ON n.ordinal = m.ordinal
     GROUP BY ALL
 )
-SELECT m.of_ordinal AS ordinal, 
+SELECT m.of_ordinal AS ordinal,
        list({'stage': m.stage, 'name': m.best.name} ORDER BY m.stage_index) AS entries,
        list({'file': m.best.file, 'line': m.best.line} ORDER BY m.stage_index)
            FILTER (WHERE m.best.file IS NOT NULL)[1] AS source
 FROM members AS m GROUP BY m.of_ordinal;
 CREATE MACRO _other_stages(entries, own) AS
     map_from_entries(list_filter(coalesce(entries, []::STRUCT(stage VARCHAR, name VARCHAR)[]), lambda e: e.stage <> own));
+
+-- Some nodes as a ranking shows them, given as a list of ordinals: with their counterparts, and the source line of their
+-- earliest counterpart where they have none of their own.
+CREATE MACRO _shown(p_run, p_ordinals) AS TABLE
+SELECT d.ordinal, d.nid, d.stage, d.name,
+       CASE WHEN d.source_file IS NULL THEN c.source.file ELSE d.source_file END AS source_file,
+       CASE WHEN d.source_file IS NULL THEN c.source.line ELSE d.source_line END AS source_line,
+       d.module_path, _other_stages(c.entries, d.stage) AS counterparts, d.target, d.method, d.path
+FROM (SELECT unnest(p_ordinals)::INTEGER AS ordinal) AS a
+JOIN _run_nodes(p_run) AS d ON d.ordinal = a.ordinal
+LEFT JOIN _counterparts(p_run, p_ordinals) AS c ON c.ordinal = a.ordinal;

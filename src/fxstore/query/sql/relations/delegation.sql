@@ -1,6 +1,6 @@
 CREATE VIEW delegation AS
 WITH calls AS (
-    SELECT n.structure_hash, n.graph_hash, n.ordinal, n.position, n.graph, n.stage, n.name, n.backend
+    SELECT n.structure_hash, n.ordinal, n.stage, n.name, n.backend
     FROM _structure_nodes AS n WHERE n.role = 'delegate'
 ),
 inner_graphs AS (
@@ -11,15 +11,10 @@ sizes AS (
     SELECT i.structure_hash, i.ordinal, count(*) AS inner_nodes, count(*) FILTER (WHERE n.op LIKE 'call_%') AS inner_ops
     FROM inner_graphs AS i JOIN _nodes AS n ON n.graph_hash = i.graph_hash GROUP BY ALL
 ),
-own_handles AS (
-    SELECT c.structure_hash, c.ordinal, h.handle
-    FROM calls AS c JOIN _handles AS h ON h.graph_hash = c.graph_hash AND h.position = c.position
-    UNION
-    SELECT i.structure_hash, i.ordinal, h.handle
-    FROM inner_graphs AS i JOIN _handles AS h ON h.graph_hash = i.graph_hash
-),
 handle_lists AS (
-    SELECT h.structure_hash, h.ordinal, list(h.handle ORDER BY h.handle) AS handles FROM own_handles AS h GROUP BY ALL
+    SELECT i.structure_hash, i.ordinal, list(DISTINCT h.handle ORDER BY h.handle) AS handles
+    FROM inner_graphs AS i JOIN _handles AS h ON h.graph_hash = i.graph_hash
+    WHERE h.namespace = 'debug_handle' GROUP BY ALL
 )
 SELECT r.run_id, _nid(r.run_key, c.ordinal) AS nid, c.backend, coalesce(s.inner_nodes, 0) AS inner_nodes,
        coalesce(h.handles, []::BIGINT[]) AS handles, coalesce(s.inner_ops, 0) AS inner_ops, c.stage, c.name
@@ -32,7 +27,7 @@ COMMENT ON COLUMN delegation.run_id IS 'The run.';
 COMMENT ON COLUMN delegation.nid IS 'The call.';
 COMMENT ON COLUMN delegation.backend IS 'The backend.';
 COMMENT ON COLUMN delegation.inner_nodes IS 'Nodes of the graph that it took; 0 where that graph is not in the store.';
-COMMENT ON COLUMN delegation.handles IS 'Debug handles of the call and of what is inside, each once.';
+COMMENT ON COLUMN delegation.handles IS 'Handles of the inner nodes in the namespace debug_handle, each once; handles has the others.';
 COMMENT ON COLUMN delegation.inner_ops IS 'Operators among the inner nodes.';
 COMMENT ON COLUMN delegation.stage IS 'Stage of the call.';
 COMMENT ON COLUMN delegation.name IS 'Name of the call.';

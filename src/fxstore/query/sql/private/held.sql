@@ -1,0 +1,8 @@
+-- What a run holds, for checking a name before it is asked for.
+CREATE MACRO _held_nodes(p_run, p_stage) AS TABLE
+SELECT n.name FROM _run_nodes(p_run) AS n WHERE n.stage = p_stage ORDER BY n.ordinal;
+
+-- One row per overlay and metric in it; metric is NULL for an overlay without any.
+CREATE MACRO _held_metrics(p_run) AS TABLE
+SELECT DISTINCT o.name AS overlay, m.metric
+FROM _run_overlays(p_run) AS o LEFT JOIN _run_metrics(p_run) AS m ON m.overlay = o.overlay;

@@ -1,0 +1,40 @@
+-- What a page shows of some stages of one run, given as a list of names. Graphs: top graphs first.
+CREATE MACRO _page_graphs(p_run, p_stages) AS TABLE
+SELECT g.stage, g.graph, g.method, g.path, g.graph_hash, _nid(g.run_key, g.parent) AS parent_nid, p.backend
+FROM _run_graphs(p_run) AS g LEFT JOIN _run_nodes(p_run) AS p ON p.ordinal = g.parent
+WHERE g.stage IN (SELECT unnest(p_stages)) ORDER BY g.path <> '', g.graph;
+
+CREATE MACRO _page_nodes(p_run, p_stages) AS TABLE
+SELECT n.graph, n.nid, n.name, n.op, n.target, n.op_type, n.role, n.dtype, n.shape, n.module_path, n.backend,
+       n.source_file, n.source_line, n.source_code, n.attrs, u.reasons AS unmatched
+FROM _run_nodes(p_run) AS n
+LEFT JOIN (
+    SELECT x.ordinal, string_agg(concat(x.towards, ': ', x.reason), '; ' ORDER BY x.towards) AS reasons
+    FROM _run_unmatched(p_run) AS x GROUP BY x.ordinal
+) AS u ON u.ordinal = n.ordinal
+WHERE n.stage IN (SELECT unnest(p_stages)) ORDER BY n.ordinal;
+
+-- src and dst are positions within the graph.
+CREATE MACRO _page_edges(p_run, p_stages) AS TABLE
+SELECT e.graph, e.src - g.base AS src, e.dst - g.base AS dst, e.src_port, e.dst_arg
+FROM _run_edges(p_run) AS e JOIN _run_graphs(p_run) AS g ON g.graph = e.graph
+WHERE g.stage IN (SELECT unnest(p_stages)) ORDER BY e.dst, e.position;
+
+-- One row per member of each sync set of a run.
+CREATE MACRO _page_sync_sets(p_run) AS TABLE
+SELECT s.sync_set, _nid(('0x' || _run(p_run).run_id)::BIGINT, s.ordinal) AS nid, s.is_primary, s.focus
+FROM _run_sync_sets(p_run) AS s ORDER BY s.sync_set, s.ordinal;
+
+-- One number per node, metric and overlay, chosen as in _ranked; a node that has none gives its reason.
+CREATE MACRO _page_values(p_run) AS TABLE
+WITH numbers AS (
+    SELECT m.*, _broken(m.value, m.identical) AS broken, _cost(m.value, coalesce(m.better, 'lower')) AS cost
+    FROM _run_numbers(p_run) AS m
+    QUALIFY m.scope_order = min(m.scope_order) OVER (PARTITION BY m.overlay, m.metric)
+)
+SELECT n.overlay_name AS overlay, n.overlay AS number, n.kind, n.unit, n.better, n.metric,
+       _nid(n.run_key, n.ordinal) AS nid, n.value, coalesce(n.reason, n.status) AS reason
+FROM numbers AS n
+QUALIFY row_number() OVER (PARTITION BY n.overlay, n.metric, n.ordinal
+                           ORDER BY n.value IS NULL, n.broken, n.cost, n.port, n.sample) = 1
+ORDER BY number, n.metric, nid;
