@@ -195,6 +195,20 @@ class TestMeasure:
         with pytest.raises(fxstore.UsageError):
             rec.measure((torch.ones(2, 4), torch.ones(2, 4)))
 
+    def test_graphs_without_any_provenance_are_compared_by_name(
+        self, store: fxstore.Store, inputs: tuple[Any, ...]
+    ) -> None:
+        module = fx.symbolic_trace(Net().eval())
+        edited = copy.deepcopy(module)
+        with torch.no_grad():
+            edited.second.weight.mul_(-1)
+        with store.record("bare") as rec:
+            rec.stage("float", module)
+            rec.stage("edited", edited)
+            rec.measure(inputs, metrics="cosine")
+        (first,) = store.first_bad("cosine", 0.999).fetchall()
+        assert first[2] == "second"
+
     def test_keyword_inputs(self, store: fxstore.Store) -> None:
         class Scaled(nn.Module):
             def forward(self, x: Any, *, scale: Any, offset: Any) -> Any:

@@ -91,7 +91,10 @@ def test_a_folded_batch_norm_holds_the_value_of_the_folded_convolution() -> None
     assert linked.values("s0:conv") == set()
     assert linked.inferred() == {("s0:bn", "s1:conv")}
     assert linked.set_of("s1:conv") == {"s0:conv": False, "s0:bn": True, "s1:conv": True}
-    assert linked.unmatched() == {("s0:bn_w", "s1"): "folded into conv"}
+    assert linked.unmatched() == {
+        ("s0:bn_w", "s1"): "folded into conv",
+        ("s0:bn", "s1"): "folded into conv (inferred)",
+    }
 
 
 def test_observers_and_quantisers_belong_to_the_value_they_observe() -> None:

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 from fxstore.link.run import Hop, Run
 
+_LARGEST_REWRITE = 64
+"""Links of one rewritten region at most; a larger one says nothing about who became whom."""
+
 
 @dataclass(frozen=True)
 class Link:
@@ -104,22 +107,27 @@ def copies(pair: Pair) -> dict[int, set[int]]:
     must agree, and be at least half of the graph. A graph that is cited by its own number needs no such search.
     """
     run = pair.run
+    numbers = {number for graph in {run.graph[b] for b in pair.later} for number in run.graphs[graph].source_graphs}
+    uncited = {
+        graph for graph in {run.graph[a] for a in pair.earlier} if numbers.isdisjoint(run.graphs[graph].identities)
+    }
+    unknown = numbers - {number for graph in run.graphs for number in graph.identities}
+    if not uncited or not unknown:
+        return {}
     cited: dict[int, dict[str, tuple[str, list[tuple[Hop, str, str]]]]] = defaultdict(dict)
     for b in pair.later:
         if not run.is_boundary(b):
             for depth, ((number, name), target, _) in enumerate(run.chain[b]):
-                cited[number].setdefault(name, (target, run.chain[b][depth + 1 :]))
-    known = {number for graph in run.graphs for number in graph.identities}
+                if number in unknown and name not in cited[number]:
+                    cited[number][name] = (target, run.chain[b][depth + 1 :])
     originals: dict[int, dict[str, int]] = defaultdict(dict)
     for a in pair.earlier:
-        if not run.is_boundary(a):
+        if run.graph[a] in uncited and not run.is_boundary(a):
             originals[run.graph[a]].setdefault(run.name[a], a)
     found: dict[int, set[int]] = defaultdict(set)
     for graph, nodes in originals.items():
-        if not cited.keys().isdisjoint(run.graphs[graph].identities):
-            continue
         for number, names in cited.items():
-            if number not in known and 2 * len(names) >= len(nodes) and _agree(run, nodes, names):
+            if 2 * len(names) >= len(nodes) and _agree(run, nodes, names):
                 found[graph].add(number)
     return found
 
@@ -320,6 +328,58 @@ def consumers(run: Run, node: int) -> set[int]:
     return found
 
 
+def rewritten(pair: Pair) -> Iterator[Link]:
+    """A region that vanished and one that appeared between the same borders: one replaced the other (inferred).
+
+    Both regions are connected, nothing in them has a counterpart, what the new one reads are counterparts of what the
+    old one read, and what used the old one's values uses the new one's. Nodes with a namesake are no part of them.
+    """
+    run = pair.run
+    namesakes = {node for link in same_name(pair) for node in (link.src, link.dst)}
+    rest = [a for a in pair.earlier if a not in pair.to_later and run.role[a] == "op" and a not in namesakes]
+    gone = _regions(run, rest)
+    by_users: dict[frozenset[int], list[tuple[list[int], set[int]]]] = defaultdict(list)
+    for region in gone:
+        reads, users = _borders(run, region)
+        by_users[frozenset(_counterparts(pair, users))].append((region, _counterparts(pair, reads)))
+    for region in _regions(run, [b for b in pair.open() if run.role[b] == "op" and b not in namesakes]):
+        reads, users = _borders(run, region)
+        for old, known in by_users.get(frozenset(users), ()):
+            if users and reads and reads <= known and len(old) * len(region) <= _LARGEST_REWRITE:
+                note = f"{', '.join(run.name[a] for a in old)} became {', '.join(run.name[b] for b in region)}"
+                yield from (Link(a, b, "structure", True, note) for a in old for b in region)
+
+
+def _regions(run: Run, nodes: list[int]) -> list[list[int]]:
+    """Returns the connected parts of some nodes, each in order."""
+    left, found = set(nodes), []
+    for start in nodes:
+        if start not in left:
+            continue
+        left.discard(start)
+        region, stack = [], [start]
+        while stack:
+            node = stack.pop()
+            region.append(node)
+            for other in (*(src for src, _, _ in run.inputs[node]), *run.users[node]):
+                if other in left:
+                    left.discard(other)
+                    stack.append(other)
+        found.append(sorted(region))
+    return found
+
+
+def _borders(run: Run, region: list[int]) -> tuple[set[int], set[int]]:
+    """Returns what a region reads from outside, and what uses its values there."""
+    inside = set(region)
+    reads = {src for node in region for src, _, _ in run.inputs[node]} - inside
+    return reads, {user for node in region for user in run.users[node]} - inside
+
+
+def _counterparts(pair: Pair, nodes: set[int]) -> set[int]:
+    return {link.dst for node in nodes for link in pair.to_later.get(node, ())}
+
+
 def same_name(pair: Pair) -> Iterator[Link]:
     """Equal name and operator, where neither side has anything better (inferred)."""
     run = pair.run
@@ -338,6 +398,7 @@ RULES: tuple[Callable[[Pair], Iterator[Link]], ...] = (
     delegate_port,
     observer,
     folded,
+    rewritten,
     same_name,
 )
 

@@ -100,6 +100,10 @@ class Run:
         """Returns a node's operator, a view and the copy that it replaces being one, and the output that it reads."""
         return self.op_type[ordinal].removesuffix("_copy"), self.port(ordinal)
 
+    def has_provenance(self, ordinal: int) -> bool:
+        """Tells whether any node of a node's graph names an ancestor."""
+        return bool(self.graphs[self.graph[ordinal]].tables["origins"].num_rows)
+
     @cached_property
     def calls(self) -> dict[int, int]:
         """Graph index of each nested graph, by the ordinal of the node that calls it."""

@@ -22,12 +22,19 @@ def sync_sets(run: Run, links: Sequence[Link], classes: Classes) -> tuple[list[t
     for link in links:
         forward[link.src].append(link.dst)
         backward[link.dst].append(link.src)
+    stage = [run.stage(node) for node in range(len(run))]
+    value = [classes.find((node, 0)) for node in range(len(run))]
+    holders: dict[tuple[tuple[int, ...], tuple[int, int]], dict[int, int]] = {}
     numbers: dict[tuple[tuple[int, ...], frozenset[int]], int] = {}
-    focus: dict[int, list[int]] = defaultdict(list)
+    focus: dict[int, set[int]] = defaultdict(set)
     for node in range(len(run)):
         members = tuple(sorted(_reach(node, forward) | _reach(node, backward)))
-        key = members, _primary(run, node, members, classes)
-        focus[numbers.setdefault(key, len(numbers))].append(node)
+        key = members, value[node]
+        if key not in holders:
+            holders[key] = _holders(run, members, value[node], stage, value)
+        others = (member for home, member in holders[key].items() if home != stage[node])
+        primary = frozenset((node, *others))
+        focus[numbers.setdefault((members, primary), len(numbers))].add(node)
     rows = [
         (number, member, member in primary, member in focus[number])
         for (members, primary), number in numbers.items()
@@ -46,20 +53,22 @@ def _reach(start: int, steps: dict[int, list[int]]) -> set[int]:
     return seen
 
 
-def _primary(run: Run, node: int, members: tuple[int, ...], classes: Classes) -> frozenset[int]:
-    """Returns, per stage, the member that computes the value that ``node`` holds."""
-    root = classes.find((node, 0))
+def _holders(
+    run: Run, members: tuple[int, ...], root: tuple[int, int], stage: Sequence[int], value: Sequence[tuple[int, int]]
+) -> dict[int, int]:
+    """Returns, per stage, the member that computes the value of the class ``root``."""
     stages: dict[int, list[int]] = defaultdict(list)
     for member in members:
-        stages[run.stage(member)].append(member)
-    primary = {node}
-    for stage, candidates in stages.items():
-        if stage == run.stage(node):
+        stages[stage[member]].append(member)
+    found = {}
+    for home, candidates in stages.items():
+        if len(candidates) == 1:
+            found[home] = candidates[0]
             continue
-        holding = [m for m in candidates if classes.find((m, 0)) == root]
+        holding = [member for member in candidates if value[member] == root]
         best = _computing(run, holding or _plain(run, candidates))
-        primary.add(_behind_views(run, best, set(candidates)))
-    return frozenset(primary)
+        found[home] = _behind_views(run, best, set(candidates))
+    return found
 
 
 def _computing(run: Run, candidates: list[int]) -> int:

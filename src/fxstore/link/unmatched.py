@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fxstore.link.rules import Pair
+from fxstore.link.rules import Link, Pair
 from fxstore.link.run import Run
 from fxstore.records import Stage
 
 
 def unmatched(run: Run, stages: Sequence[Stage], pairs: Sequence[Pair]) -> list[tuple[int, str, str]]:
-    """Returns (ordinal, stage looked at, reason) for each node without a link to that neighbouring stage."""
+    """Returns (ordinal, stage looked at, reason) for each node without a recorded link to that neighbouring stage.
+
+    A node of which it is only inferred what it was folded into, or rewritten to, is among them, and that is its reason.
+    """
     return sorted(row for pair in pairs if pair.earlier and pair.later for row in _of_pair(run, stages, pair))
 
 
@@ -18,11 +21,17 @@ def _of_pair(run: Run, stages: Sequence[Stage], pair: Pair) -> Iterator[tuple[in
     before, after = (stages[run.stage(nodes[0])].name for nodes in (pair.earlier, pair.later))
     called = set(run.calls)
     for b in pair.later:
-        if b not in pair.to_earlier and not _is_delegate_call(run, b, called):
-            yield b, before, _inserted(run, b, before)
+        links = pair.to_earlier.get(b, [])
+        if all(link.evidence == "structure" for link in links) and not _is_delegate_call(run, b, called):
+            yield b, before, _guess(links) or _inserted(run, b, before)
     for a in pair.earlier:
-        if a not in pair.to_later:
-            yield a, after, _removed(run, pair, a, after)
+        links = pair.to_later.get(a, [])
+        if all(link.evidence == "structure" for link in links):
+            yield a, after, _guess(links) or _removed(run, pair, a, after)
+
+
+def _guess(links: list[Link]) -> str | None:
+    return f"{links[0].note} (inferred)" if links else None
 
 
 def _is_delegate_call(run: Run, node: int, called: set[int]) -> bool:

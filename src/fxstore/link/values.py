@@ -144,6 +144,9 @@ def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
     folds = [link for link in links if link.note and link.note.startswith("folded")]
     if folds:
         return folds[0]
+    named = [link for link in links if link.evidence == "name"]
+    if named and not run.has_provenance(a) and not run.has_provenance(named[0].dst):
+        return named[0]  # neither graph has anything better for any node
     links = [link for link in links if link.evidence in ("from_node", "handle")]
     if not run.is_quantiser(a):
         links = [link for link in links if not run.is_quantiser(link.dst)]
