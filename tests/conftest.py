@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import subprocess
+import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+CHROMIUM = Path(os.environ.get("FXSTORE_CHROMIUM", "/usr/bin/chromium"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,3 +68,60 @@ def demo_compile() -> Compiled:
         compiled.program = compile_network(network, inputs, stage)
         compiled.record = compiled.program.get_etrecord()
     return compiled
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests: Debian's, or the one that FXSTORE_CHROMIUM names."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
+    if not CHROMIUM.exists():
+        pytest.skip(f"the browser tests need Chromium at {CHROMIUM} (FXSTORE_CHROMIUM)")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+OFFLINE = (
+    "import socket\n"
+    "def refuse(*a, **k): raise OSError('the demo used the network')\n"
+    "socket.socket.connect = socket.socket.connect_ex = refuse\n"
+    "socket.getaddrinfo = refuse\n"
+    "from fxstore.cli import main\n"
+    "main(['demo'])\n"
+)
+
+
+@dataclass(frozen=True)
+class Demo:
+    folder: Path
+    out: str
+    err: str
+    cpu_s: float
+
+
+def run_demo(folder: Path) -> Demo:
+    for name in ("home", "tmp"):
+        (folder / name).mkdir(exist_ok=True)
+    environment = {**os.environ, "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
+    environment.pop("FXSTORE_STORE", None)
+    (folder / "work").mkdir(exist_ok=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE],
+        cwd=folder / "work",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return Demo(folder, done.stdout, done.stderr, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """One run of the demo, shared by all tests; nothing in its folder may be edited."""
+    pytest.importorskip("executorch")
+    return run_demo(tmp_path_factory.mktemp("demo"))

@@ -2,62 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fxstore
+from tests.conftest import Demo, run_demo
 
 pytest.importorskip("executorch")
-CHROMIUM = Path(os.environ.get("FXSTORE_CHROMIUM", "/usr/bin/chromium"))
-OFFLINE = (
-    "import socket\n"
-    "def refuse(*a, **k): raise OSError('the demo used the network')\n"
-    "socket.socket.connect = socket.socket.connect_ex = refuse\n"
-    "socket.getaddrinfo = refuse\n"
-    "from fxstore.cli import main\n"
-    "main(['demo'])\n"
-)
-
-
-@dataclass(frozen=True)
-class Demo:
-    folder: Path
-    out: str
-    err: str
-    cpu_s: float
-
-
-def run_demo(folder: Path) -> Demo:
-    for name in ("home", "tmp"):
-        (folder / name).mkdir(exist_ok=True)
-    environment = {**os.environ, "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
-    environment.pop("FXSTORE_STORE", None)
-    (folder / "work").mkdir(exist_ok=True)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [sys.executable, "-c", OFFLINE],
-        cwd=folder / "work",
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return Demo(folder, done.stdout, done.stderr, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-
-
-@pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    return run_demo(tmp_path_factory.mktemp("demo"))
 
 
 @pytest.fixture
@@ -125,8 +78,9 @@ def test_the_device_agrees_with_the_quantised_graph_at_every_port(store: Any) ->
 
 def test_a_getitem_shows_the_source_line_of_what_it_came_from(store: Any) -> None:
     rows = store.worst("cosine", n=20, overlay="runtime vs quantized").arrow().to_pylist(maps_as_pydicts="strict")
-    assert {row["name"].partition("_")[0] for row in rows} >= {"getitem"}
-    assert all(row["source_file"].endswith("network.py") and row["source_line"] for row in rows)
+    reads = [row for row in rows if row["name"].startswith("getitem")]
+    assert len(reads) >= 4
+    assert all(row["source_file"].endswith("network.py") and row["source_line"] for row in reads)
 
 
 def test_every_number_has_a_node_and_every_missing_one_a_reason(store: Any) -> None:
@@ -151,33 +105,27 @@ def test_a_second_run_stands_beside_the_first_and_says_the_same(demo: Demo, agai
     assert hashes[1] == 2 * 16
 
 
-def test_clicking_a_float_convolution_highlights_its_counterparts(demo: Demo) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        pytest.skip(f"no Chromium at {CHROMIUM}")
+def test_clicking_a_float_convolution_highlights_its_counterparts(demo: Demo, browser: Any) -> None:
     noise: list[str] = []
     page_url = (demo.folder / "work" / "fxstore-demo.html").as_uri()
-    with sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1600, "height": 900}, reduced_motion="reduce")
-        page.on("console", lambda message: noise.append(message.text))
-        page.on("pageerror", lambda error: noise.append(str(error)))
-        page.on("request", lambda request: request.url == page_url or noise.append(request.url))
-        page.goto(page_url)
-        page.wait_for_function("() => window.fxstore !== undefined")
-        assert [pane["title"] for pane in page.evaluate("fxstore.panes()")] == [
-            "float", "prepared", "quantized", "edge", "lowered", "runtime",
-        ]  # fmt: skip
-        nid = page.evaluate(
-            "() => { const { scene } = fxstore.compare;"
-            "return fxstore.nids(0).find((nid) => scene.text('name', scene.nodeOf(nid)) === 'conv2d'); }"
-        )
-        page.evaluate("(nid) => fxstore.compare.viewers[0].reveal(fxstore.compare.scene.nodeOf(nid), 1, false)", nid)
-        point = page.evaluate("(nid) => fxstore.pointOf(nid)", nid)
-        page.mouse.click(point["x"], point["y"])
-        assert page.evaluate("fxstore.selected()") == nid
-        found = {(c["pane"], c["name"], c["primary"]) for c in page.evaluate("fxstore.counterparts()")}
-        browser.close()
+    page = browser.new_page(viewport={"width": 1600, "height": 900}, reduced_motion="reduce")
+    page.on("console", lambda message: noise.append(message.text))
+    page.on("pageerror", lambda error: noise.append(str(error)))
+    page.on("request", lambda request: request.url == page_url or noise.append(request.url))
+    page.goto(page_url)
+    page.wait_for_function("() => window.fxstore !== undefined")
+    stages = ["float", "prepared", "quantized", "edge", "lowered", "runtime"]
+    assert [pane["title"] for pane in page.evaluate("fxstore.panes()")] == stages
+    nid = page.evaluate(
+        "() => { const { scene } = fxstore.compare;"
+        "return fxstore.nids(0).find((nid) => scene.text('name', scene.nodeOf(nid)) === 'conv2d'); }"
+    )
+    page.evaluate("(nid) => fxstore.compare.viewers[0].reveal(fxstore.compare.scene.nodeOf(nid), 1, false)", nid)
+    point = page.evaluate("(nid) => fxstore.pointOf(nid)", nid)
+    page.mouse.click(point["x"], point["y"])
+    assert page.evaluate("fxstore.selected()") == nid
+    found = {(c["pane"], c["name"], c["primary"]) for c in page.evaluate("fxstore.counterparts()")}
+    page.close()
     assert found >= {
         (1, "conv2d", True),
         (2, "conv2d", True),

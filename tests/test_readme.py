@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests import readme
-from tests.test_demo import Demo, demo  # noqa: F401
+from tests.conftest import Demo
 
 pytest.importorskip("executorch")
 SLOW = "fxstore demo"
 
 
 @pytest.mark.parametrize(("command", "shown"), readme.blocks(), ids=[command[:60] for command, _ in readme.blocks()])
-def test_a_command_shows_what_the_readme_says(demo: Demo, command: str, shown: str) -> None:  # noqa: F811
+def test_a_command_shows_what_the_readme_says(demo: Demo, command: str, shown: str) -> None:
     real = demo.err + demo.out if command == SLOW else readme.run(command, demo.folder / "work")
     if command != SLOW:
         assert readme.comparable(real) == readme.comparable(shown)

@@ -1,8 +1,7 @@
-"""A real browser for the page: Debian's Chromium, or the one that FXSTORE_CHROMIUM names."""
+"""Opens pages in a real browser."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,7 @@ from tests.render.browsing import Open, settle
 
 from fxstore.render import Page, PageModel
 
-CHROMIUM = Path(os.environ.get("FXSTORE_CHROMIUM", "/usr/bin/chromium"))
 READ_BACK = "Multiple readback operations"  # what Chromium says about the tests' own looks at pixels
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
-    if not CHROMIUM.exists():
-        pytest.skip(f"the browser tests need Chromium at {CHROMIUM} (FXSTORE_CHROMIUM)")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 import click
@@ -82,12 +83,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo("fxstore: interrupted", err=True)
         return 1
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
     except OSError as error:
+        _drop_output()
         where = f": {error.filename}" if error.filename else ""
         click.echo(f"fxstore: {_one_line(error.strerror or str(error))}{_one_line(where)}", err=True)
         return 1
+
+
+def _drop_output() -> None:
+    """Sends what is still buffered nowhere, so that Python does not fail on it again when it exits."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(text: str) -> str:
