@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,19 +92,17 @@ def test_every_number_has_a_node_and_every_missing_one_a_reason(store: Any) -> N
     ).fetchall() == [(0,)]
 
 
-@pytest.fixture(scope="session")
-def again(demo: Demo) -> Demo:
-    return run_demo(demo.folder)
-
-
-def test_a_second_run_stands_beside_the_first_and_says_the_same(demo: Demo, again: Demo, store: Any) -> None:
+def test_a_second_run_stands_beside_the_first_and_says_the_same(demo: Demo, tmp_path: Path) -> None:
+    shutil.copytree(demo.folder, tmp_path, dirs_exist_ok=True)
+    again = run_demo(tmp_path)
     assert again.out == demo.out
-    runs = [row[0] for row in store.sql("SELECT run_id FROM runs").fetchall()]
-    assert len(runs) == 2
-    one, two = (store.worst("cosine", n=20, run=run, overlay="quantized vs float").fetchall() for run in runs)
-    assert [row[1:4] for row in one] == [row[1:4] for row in two]
-    hashes = store.sql("SELECT count(DISTINCT fingerprint), count(*) FROM graphs").fetchall()[0]
-    assert hashes[1] == 2 * 16
+    with fxstore.connect(tmp_path / "work" / "fxstore-runs", read_only=True) as store:
+        runs = [row[0] for row in store.sql("SELECT run_id FROM runs").fetchall()]
+        assert len(runs) == 2
+        one, two = (store.worst("cosine", n=20, run=run, overlay="quantized vs float").fetchall() for run in runs)
+        assert [row[1:4] for row in one] == [row[1:4] for row in two]
+        hashes = store.sql("SELECT count(DISTINCT fingerprint), count(*) FROM graphs").fetchall()[0]
+        assert hashes[1] == 2 * 16
 
 
 def test_clicking_a_float_convolution_highlights_its_counterparts(demo: Demo, browser: Any) -> None:
