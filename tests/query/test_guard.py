@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from fxstore import Store, connect
@@ -254,9 +255,7 @@ def listing(place: Path) -> set[str]:
 
 @pytest.mark.parametrize("statement", statements(REFUSED))
 def test_refused(guarded: tuple[Store, dict[str, str], Path], statement: str) -> None:
-    import pandas
-
-    secret_frame = pandas.DataFrame({"a": [SECRET]})  # a name that DuckDB must not find
+    secret_frame = pa.table({"a": [SECRET]})  # a name that DuckDB must not find
     store, names, place = guarded
     before, runs = listing(place), store.runs().fetchall()
     with pytest.raises(QueryError) as error:

@@ -73,6 +73,7 @@ def test_nodes_of_several_runs(store: Store) -> None:
 
 
 def test_rows_columns_and_tables(store: Store) -> None:
+    pytest.importorskip("pandas")
     result = store.sql("SELECT position, name FROM nodes WHERE stage = 'edge' ORDER BY position")
     assert result.columns == ["position", "name"]
     assert len(result) == 5
