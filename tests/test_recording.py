@@ -123,11 +123,30 @@ def test_numbers_of_ones_own_are_an_overlay(store: fxstore.Store, program: Any) 
     with store.record("own") as rec:
         rec.stage("float", program)
         rec.overlay("mine", {"linear": math.nan, "relu": {"value": 0.5, "loss": 2.0}}, stage="float", better="higher")
-        with pytest.raises(fxstore.UsageError, match="'relo' is not in stage 'float'") as error:
-            rec.overlay("wrong", {"relo": 1.0}, stage="float")
-        assert "relu" in (error.value.hint or "")
+        with pytest.raises(fxstore.UsageError, match="'flat' is not in this run") as error:
+            rec.overlay("wrong", {"relu": 1.0}, stage="flat")
+        assert "float" in (error.value.hint or "")
     rows = store.worst("value").fetchall()
     assert [row[2] for row in rows] == ["linear", "relu"]
+
+
+def test_ids_that_match_nothing_are_counted_and_reported_with_the_nearest_names(
+    store: fxstore.Store, program: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "fxstore"), store.record("own") as rec:
+        rec.stage("float", program)
+        rec.overlay("mine", {"relo": 1.0, "linear": 0.5, "zzz": 2.0}, stage="float")
+    line = (
+        "overlay mine: 2 ids lie on no node: 'relo' names no node of stage float; did you mean 'relu'?; "
+        "'zzz' names no node of stage float"
+    )
+    assert rec.run is not None
+    assert rec.run.notes == (line,)
+    assert line in caplog.text
+    lost = store.sql("SELECT text, value, reason FROM metrics WHERE nid IS NULL ORDER BY text").fetchall()
+    assert [row[:2] for row in lost] == [("relo", 1.0), ("zzz", 2.0)]
+    assert "'relu'" in str(lost[0][2])
+    assert [row[2] for row in store.worst("value").fetchall()] == ["linear"]
 
 
 class TestMeasure:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fxstore.errors import UsageError
 from fxstore.query import session
 from fxstore.query.guard import Checked
 from fxstore.query.result import Result
@@ -29,34 +27,30 @@ class Store(session.Store):
         tags: Mapping[str, str] | None = None,
         *,
         model: str | None = None,
+        **options: Any,
     ) -> Run:
         """Takes a source in as one run.
 
         Args:
             source: Whatever an adapter accepts (a graph module, an exported program, a program manager, an ETRecord, a
-                path), what an adapter has read, or a dict from stage names to such sources, in pipeline order.
+                path), what an adapter has read, or a dict from stage names to such sources, in pipeline order. A
+                source of numbers alone lies on the stages of the others; its key is its overlay's name then.
             name: The run's name; default: the file's, or ``run``.
             tags: Free text by which runs are found again.
             model: Name of the model.
+            options: What the sources' adapters take.
 
         Raises:
-            SourceError: The source cannot be read; nothing is stored then.
+            SourceError: The source, or each of several, cannot be read; nothing is stored then.
+            UsageError: No source takes such an option.
             StoreError: The store is read-only or cannot be written.
         """
-        from fxstore.ingest import adapters
+        from fxstore import ingesting
 
-        if isinstance(source, str | os.PathLike):
-            source = Path(source)
-        default = source.stem if isinstance(source, Path) else "run"
-        recorder = self.record(name or default, model=model, tags=tags, strict=True)
-        if isinstance(source, Mapping):
-            if not source:
-                raise UsageError("the dict of stages is empty", hint="pass {stage name: source}, in pipeline order")
-            for stage, one in source.items():
-                recorder.stage(str(stage), one)
-        else:
-            recorder.add(source if isinstance(source, adapters.Ingested) else adapters.read(source))
-        return recorder.finish()
+        recorder = self.record(
+            name or ingesting.default_name(source), model=model, tags=tags, strict=not isinstance(source, Mapping)
+        )
+        return ingesting.ingest(recorder, source, options)
 
     def record(
         self, name: str, model: str | None = None, tags: Mapping[str, str] | None = None, *, strict: bool = False

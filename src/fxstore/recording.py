@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib import metadata
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from fxstore.errors import UsageError, nearest
 from fxstore.ingest import adapters
+from fxstore.ingest.overlays import NodeOverlay, Overlays, RunNodes, from_mapping
+from fxstore.ingest.versions import loaded_versions
 from fxstore.link import structure_of
 from fxstore.records import Overlay, RunRecord, Stage, Structure
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _log = logging.getLogger("fxstore")
-_TOOLS = ("torch", "torchao", "executorch")
 
 
 @dataclass(frozen=True)
@@ -30,12 +29,14 @@ class Run:
     Attributes:
         status: ``complete`` or ``partial``.
         stages: Names of its stages in pipeline order.
+        notes: One line for each thing that is missing in it, and why.
     """
 
     run_id: str
     name: str
     status: str
     stages: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Recorder:
@@ -71,33 +72,41 @@ class Recorder:
         self._sources: dict[str, object] = {}
         self._states: dict[str, dict[str, int]] = {}
         self._versions: dict[str, str] = {}
-        self._overlays: list[Overlay] = []
+        self._overlays = Overlays()
+        self._notes: list[str] = []
+        self._errors: list[Exception] = []
         self._linked: Structure | None = None
 
-    def stage(self, name: str, source: object) -> None:
+    def stage(self, name: str, source: object, **options: Any) -> None:
         """Takes a snapshot of a source now; later edits of it change nothing in the store.
 
         Args:
             name: The stage's name; a source that holds several stages gives them all, each as ``name/its own``.
             source: Whatever an adapter accepts; of several methods, a dict from method to exported program.
+            options: What its adapter takes.
 
         Raises:
-            UsageError: The name is taken, or empty.
+            UsageError: The name is taken, or empty, or the adapter takes no such option.
         """
         self._check_name(name)
         try:
-            found = adapters.read(source)
+            found = adapters.read(source, options).titled(name)
+        except UsageError:
+            raise
         except Exception as error:  # whatever it is, the user's compile must go on
+            self._errors.append(error)
             self._lost(f"stage {name} is not recorded", error)
             self._stages.append(Stage(name, (), status="failed", note=str(error)))
             return
-        several = len(found.stages) > 1
-        for stage in found.stages:
-            self._append(replace(stage, name=f"{name}/{stage.name}" if several else name))
-        self._take(found)
-        if not several:
+        self._take(found, name)
+        if len(found.stages) == 1:
             self._sources[name] = source
             self._states[name] = adapters.state_of(source)
+
+    def raise_if_empty(self) -> None:
+        """Raises the error of the first stage, where none could be read."""
+        if self._errors and not any(stage.graphs for stage in self._stages):
+            raise self._errors[0]
 
     def nodes(self, name: str) -> int:
         """Returns the number of nodes of a recorded stage, those of nested graphs included."""
@@ -105,9 +114,7 @@ class Recorder:
 
     def add(self, found: adapters.Ingested) -> None:
         """Takes in what an adapter read, under its own stage names."""
-        for stage in found.stages:
-            self._append(stage if stage.name else replace(stage, name=stage.kind))
-        self._take(found)
+        self._take(found, None)
 
     def passes(self, passes: Iterable[Callable[..., Any]]) -> list[Callable[..., Any]]:
         """Wraps passes so that the graph that each returns, or edits, becomes a stage named after the pass."""
@@ -132,14 +139,16 @@ class Recorder:
             kind: ``accuracy``, ``latency``, ``category``, ``static`` or ``statistics``.
             better: ``higher``, ``lower`` or None.
 
-        Raises:
-            UsageError: A name is not in the stage.
-        """
-        from fxstore.ingest.overlays import from_mapping
+        Names that are not in the stage are counted, logged with the nearest names, and kept on the run itself.
 
-        structure = self._structure()
-        rows = from_mapping(structure, data, stage=stage, method=method, metric=metric)
-        self._overlays.append(Overlay(name, kind, "given", rows, unit, better))
+        Raises:
+            UsageError: There is no such stage.
+        """
+        names = [one.name for one in self._stages]
+        if stage not in names:
+            raise UsageError(f"stage {stage!r} is not in this run", hint=nearest(stage, names))
+        rows = from_mapping(data, stage=stage, method=method, metric=metric)
+        self._overlays.wait([NodeOverlay.of(name, kind, rows, unit=unit, better=better)])
 
     def measure(
         self,
@@ -224,18 +233,19 @@ class Recorder:
         if self.run is None:
             if not self._stages:
                 raise UsageError(f"run {self.name!r} has no stage", hint="call rec.stage(name, source) in the block")
+            self._lay_waiting()
             record = RunRecord(
                 self.name,
                 tuple(self._stages),
                 self._structure(),
-                tuple(self._overlays),
+                tuple(self._overlays.laid),
                 self.model,
                 self.tags,
-                {**_versions(), **self._versions},
+                {**loaded_versions(), **self._versions},
                 self._status,
             )
             names = tuple(stage.name for stage in self._stages)
-            self.run = Run(self._commit(record), self.name, self._status, names)
+            self.run = Run(self._commit(record), self.name, self._status, names, tuple(self._notes))
             self._sources.clear()
         return self.run
 
@@ -263,9 +273,12 @@ class Recorder:
         self._stages.append(stage)
         self._linked = None
 
-    def _take(self, found: adapters.Ingested) -> None:
+    def _take(self, found: adapters.Ingested, name: str | None) -> None:
+        called = found.called(name)
+        for stage in found.stages:
+            self._append(replace(stage, name=called[stage.name]))
         self._status = "partial" if found.status != "complete" else self._status
-        self._overlays.extend(found.overlays)
+        self._overlays.wait(found.overlays, called)
         self._versions.update(found.versions)
 
     @contextmanager
@@ -281,8 +294,18 @@ class Recorder:
     def _lost(self, what: str, error: Exception) -> None:
         if self._strict:
             raise error
-        _log.warning("%s: %s", what, error)
+        self._note(f"{what}: {error}")
         self._status = "partial"
+
+    def _note(self, line: str) -> None:
+        _log.warning("%s", line)
+        self._notes.append(line)
+
+    def _lay_waiting(self) -> None:
+        nodes = RunNodes(self._stages)
+        for layer in self._overlays.waiting():
+            with self._watch(f"{getattr(layer, 'name', 'an overlay')} is not laid"):
+                list(map(self._note, self._overlays.lay(layer, nodes)))
 
     def _structure(self) -> Structure:
         if self._linked is None:
@@ -334,10 +357,8 @@ class Recorder:
         unit: str | None = None,
         better: str | None = None,
     ) -> None:
-        """Adds an overlay under a name of its own: the second of a name ends in ``#2``."""
         name = name if method == "forward" else f"{name} ({method})"
-        taken = sum(overlay.name.partition(" #")[0] == name for overlay in self._overlays)
-        self._overlays.append(Overlay(f"{name} #{taken + 1}" if taken else name, kind, source, rows, unit, better))
+        self._overlays.add(Overlay(name, kind, source, rows, unit, better))
 
     def _watched(self, one: Callable[..., Any]) -> Callable[..., Any]:
         label = getattr(one, "__name__", type(one).__name__)
@@ -369,15 +390,3 @@ def _checked(inputs: Sequence[Any], metrics: Sequence[str] | None) -> tuple[Any,
 
 def _content(stage: Stage) -> list[tuple[str, str, str]]:
     return [(graph.method, graph.path, graph.fingerprint()) for graph in stage.graphs]
-
-
-def _versions() -> dict[str, str]:
-    """Returns the versions of fxstore and of the tools that this process has loaded."""
-    loaded = [name for name in _TOOLS if name in sys.modules]
-    found = {}
-    for name in ("fxstore", *loaded):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found

@@ -2,37 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fxstore.cli import options
 from fxstore.errors import UsageError
 
+if TYPE_CHECKING:
+    from fxstore.ingest.adapters import Ingested
+
 
 @click.command()
 @options.store
 @click.option("--name", help="Name of the run; default: the source's.")
 @click.option("--tag", "tags", multiple=True, metavar="K=V", help="May be given several times.")
+@click.option("-O", "--option", "given", multiple=True, metavar="K=V", help="For the adapters that take it.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
-def ingest(store_path: str, name: str | None, tags: tuple[str, ...], sources: tuple[str, ...]) -> None:
-    """Takes each SOURCE in as one run and prints its id; all are read before the first is stored."""
-    from fxstore.api import connect
-    from fxstore.ingest import adapters
+def ingest(
+    store_path: str, name: str | None, tags: tuple[str, ...], given: tuple[str, ...], sources: tuple[str, ...]
+) -> None:
+    """Takes each SOURCE in as one run and prints its id; all are read before the first is stored.
 
-    found = dict(_tag(tag) for tag in tags)
-    if name is not None and len(sources) > 1:
+    A SOURCE of numbers alone, such as a table of metrics, lies on the run of the SOURCE before it.
+    """
+    from fxstore.api import connect
+
+    found = dict(_pair("--tag", tag) for tag in tags)
+    runs = _runs(sources, dict(_pair("--option", text) for text in given))
+    if name is not None and len(runs) > 1:
         raise UsageError("--name names one run, and there are several sources", hint="ingest them one by one")
-    read = [(source, adapters.read(source)) for source in sources]
     with connect(store_path) as store:
-        for source, ingested in read:
+        for source, ingested in runs:
             run = store.ingest(ingested, name=name or Path(source).stem, tags=found)
             click.echo(run.run_id)
             click.echo(f"Ingested {source} as run {run.name} ({run.run_id}): {', '.join(run.stages)}", err=True)
 
 
-def _tag(text: str) -> tuple[str, str]:
+def _runs(sources: Iterable[str], given: dict[str, Any]) -> list[tuple[str, Ingested]]:
+    """Returns what is one run each, with its source."""
+    from fxstore.ingest import adapters
+
+    runs: list[tuple[str, Ingested]] = []
+    unused = set(given)
+    for source in sources:
+        taken = adapters.takes(source, given)
+        unused -= taken.keys()
+        found = adapters.read(source, taken)
+        if found.stages:
+            runs.append((source, found))
+        elif runs:
+            runs[-1] = (runs[-1][0], runs[-1][1].with_overlays(found.overlays))
+        else:
+            raise UsageError(f"{source} holds numbers alone", hint="name the source of their graphs before it")
+    if unused:
+        raise UsageError(
+            f"no source takes the option {min(unused)!r}", hint="the documentation of its adapter says what it takes"
+        )
+    return runs
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise UsageError(f"--tag {text!r} is not of the form key=value")
+        raise UsageError(f"{option} {text!r} is not of the form key=value")
     return key, value

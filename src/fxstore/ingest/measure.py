@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fxstore import tables
 from fxstore.ingest.attach import Attached, Latency
+from fxstore.ingest.overlays import ROWS as ROWS
 from fxstore.metrics import DEFAULT, Measured, QParams, compare, not_measured
 from fxstore.records import Graph
 
@@ -24,7 +24,6 @@ K = TypeVar("K", bound=Hashable)
 Key = tuple[str, str, int]
 """Path of the graph, name of the node, output port."""
 
-ROWS: Final = pa.schema([f for f in tables.METRICS if f.name != "overlay"])
 _NOT_EXECUTED = "not executed"
 _NO_REFERENCE = "no reference value"
 

@@ -1,17 +1,25 @@
-"""Finds the adapter for a source, through the entry-point group ``fxstore.adapters``."""
+"""Finds the adapter for a source, through the entry-point group ``fxstore.adapters``.
+
+A third party implements :class:`Adapter`, names the class in that group, and is found by ``pip install`` alone. What
+its ``read`` gives is plain data: :class:`Ingested`, whose stages are built with
+:class:`fxstore.ingest.build.GraphBuilder` and whose numbers are :class:`fxstore.ingest.overlays.NodeOverlay`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from fxstore.errors import SourceError
-from fxstore.records import Overlay, Stage
+from fxstore.errors import FxstoreError, SourceError, UsageError, nearest
+from fxstore.ingest.overlays import Layer, NodeOverlay
+from fxstore.records import Stage
 
 GROUP = "fxstore.adapters"
+_log = logging.getLogger("fxstore")
 
 
 @dataclass(frozen=True)
@@ -19,26 +27,57 @@ class Ingested:
     """What an adapter makes of a source.
 
     Attributes:
-        stages: In pipeline order. An adapter that gives one stage leaves its name to the caller by ``''``.
-        overlays: Metrics that the source holds itself, on nodes of these stages.
+        stages: In pipeline order. An adapter that gives one stage leaves its name to the caller by ``''``. Empty for a
+            source of numbers alone, which is laid on the stages of other sources of the same run.
+        overlays: Numbers that the source holds, by the names of their nodes; these may be nodes of other sources.
         status: ``complete`` or ``partial``.
         versions: Versions of the tools that made the source, where it names them.
     """
 
-    stages: tuple[Stage, ...]
-    overlays: tuple[Overlay, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    overlays: tuple[Layer, ...] = ()
     status: str = "complete"
     versions: Mapping[str, str] = field(default_factory=dict)
 
+    def called(self, name: str | None) -> dict[str | None, str]:
+        """Returns the run's name of each stage by its own; by None, too, where it is the only one.
+
+        Args:
+            name: The caller's name for it; None: its own names. Several stages are called ``name/its own``.
+        """
+        own = [stage.name or stage.kind for stage in self.stages]
+        several = len(own) > 1
+        names = own if name is None else [f"{name}/{one}" if several else name for one in own]
+        called: dict[str | None, str] = dict(zip((stage.name for stage in self.stages), names, strict=True))
+        return called if several or not own else {**called, None: names[0]}
+
+    def titled(self, name: str) -> Ingested:
+        """Returns numbers alone with their overlays called by that name; anything else as it is."""
+        if self.stages:
+            return self
+        named = (replace(one, name=name) if isinstance(one, NodeOverlay) else one for one in self.overlays)
+        return replace(self, overlays=tuple(named))
+
+    def with_overlays(self, overlays: Iterable[Layer]) -> Ingested:
+        """Returns the same with further overlays."""
+        return replace(self, overlays=(*self.overlays, *overlays))
+
 
 class Adapter(Protocol):
-    """What a third party implements, and names in the entry-point group ``fxstore.adapters``."""
+    """What a third party implements, and names in the entry-point group ``fxstore.adapters``.
+
+    A class may also have an attribute ``options``: the names of the keyword arguments that its ``read`` takes, such as
+    ``frozenset({"stage"})``. They come from ``store.ingest(source, stage="edge")``; without it there are none.
+    """
 
     def accepts(self, source: object) -> bool:
-        """Tells whether this adapter reads that source, without importing what it would need to read it."""
+        """Tells whether this adapter reads that source, without importing what it would need to read it.
+
+        A path is a :class:`pathlib.Path` that exists; anything else comes as the caller gave it.
+        """
         ...
 
-    def read(self, source: object) -> Ingested:
+    def read(self, source: Any, **options: Any) -> Ingested:
         """Takes a snapshot of the source.
 
         Raises:
@@ -48,27 +87,66 @@ class Adapter(Protocol):
 
 
 def installed() -> list[EntryPoint]:
-    """Returns the adapters' entry points by name, without importing any."""
-    return sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    """Returns the adapters' entry points without importing any: fxstore's own first, then by name."""
+    return sorted(entry_points(group=GROUP), key=lambda entry: (not _is_own(entry), entry.name))
 
 
-def read(source: object) -> Ingested:
+def read(source: object, options: Mapping[str, Any] | None = None) -> Ingested:
     """Reads a source with the first adapter that accepts it.
+
+    Args:
+        options: Keyword arguments for the adapter's ``read``.
 
     Raises:
         SourceError: No adapter accepts it, or the one that does cannot read it.
+        UsageError: The adapter takes no such option.
+    """
+    options = options or {}
+    source = path_of(source)
+    entry, adapter = _accepting(source)
+    if unknown := sorted(options.keys() - options_of(adapter)):
+        known = sorted(options_of(adapter))
+        hint = nearest(unknown[0], known) or (f"it takes {', '.join(known)}" if known else "it takes none")
+        raise UsageError(f"adapter {entry.name} takes no option {unknown[0]!r}", hint=hint)
+    try:
+        return adapter.read(source, **options)
+    except FxstoreError:
+        raise
+    except Exception as error:
+        what = f"adapter {entry.name} cannot read {describe(source)}: {_brief(error)}"
+        raise SourceError(what, hint=f"it is {entry.value}; report it there") from error
+
+
+def takes(source: object, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns those of the options that the source's adapter takes."""
+    _, adapter = _accepting(path_of(source))
+    return {key: value for key, value in options.items() if key in options_of(adapter)}
+
+
+def options_of(adapter: Adapter) -> frozenset[str]:
+    """Returns the names of the options that an adapter declares."""
+    return frozenset(getattr(adapter, "options", ()))
+
+
+def path_of(source: object) -> object:
+    """Returns a text as the path that it is, and anything else as it is.
+
+    Raises:
+        SourceError: There is nothing at that path.
     """
     if isinstance(source, str):
         source = Path(source)
-    if isinstance(source, Path) and not source.exists():
+    if isinstance(source, Path) and not _exists(source):
         raise SourceError(f"no such file: {source}", hint="check the path")
-    for entry in installed():
-        adapter: Adapter = entry.load()()
-        if adapter.accepts(source):
-            return adapter.read(source)
-    names = ", ".join(entry.name for entry in installed())
-    what = f"the file {source}" if isinstance(source, Path) else f"an object of type {_type_name(source)}"
-    raise SourceError(f"no adapter reads {what}", hint=f"installed adapters: {names}")
+    return source
+
+
+def describe(source: object) -> str:
+    """Returns what a source is, in a few words."""
+    kind = type(source)
+    return (
+        f"the file {source}" if isinstance(source, Path) else f"an object of type {kind.__module__}.{kind.__qualname__}"
+    )
 
 
 def state_of(source: object) -> dict[str, int]:
@@ -84,6 +162,41 @@ def state_of(source: object) -> dict[str, int]:
     return digest(source)
 
 
-def _type_name(source: object) -> str:
-    kind = type(source)
-    return f"{kind.__module__}.{kind.__qualname__}"
+def _accepting(source: object) -> tuple[EntryPoint, Adapter]:
+    broken: list[str] = []
+    for entry, adapter in _loaded(broken):
+        try:
+            if adapter.accepts(source):
+                return entry, adapter
+        except Exception as error:  # a stranger's adapter must not stop the others
+            _log.warning("adapter %s is passed over: %s", entry.name, _brief(error))
+            broken.append(entry.name)
+    names = ", ".join(entry.name for entry in installed() if entry.name not in broken)
+    also = f"; broken: {', '.join(broken)}" if broken else ""
+    raise SourceError(f"no adapter reads {describe(source)}", hint=f"installed adapters: {names}{also}")
+
+
+def _loaded(broken: list[str]) -> Iterator[tuple[EntryPoint, Adapter]]:
+    for entry in installed():
+        try:
+            adapter = entry.load()()
+        except Exception as error:  # a stranger's package may be half installed
+            _log.warning("adapter %s cannot be loaded: %s", entry.name, _brief(error))
+            broken.append(entry.name)
+        else:
+            yield entry, adapter
+
+
+def _is_own(entry: EntryPoint) -> bool:
+    return entry.value.startswith("fxstore.")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _brief(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
