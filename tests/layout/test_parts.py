@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fxstore.layout import plan
 from fxstore.layout.crossing import Ordering, candidate_rows
 from fxstore.layout.grid import Grid, build_grid
+from fxstore.layout.model import GAP_PARTS
 from fxstore.layout.modules import Modules
 from fxstore.layout.order import adjacency, against_flow, topological
 from fxstore.layout.pack import pack
@@ -18,7 +19,7 @@ from fxstore.layout.problem import Problem, Wire
 from fxstore.layout.relax import relax_cells
 from fxstore.layout.rows import assign_rows
 from fxstore.layout.sources import beside_consumers
-from fxstore.layout.spacing import GAP_PARTS, LANE
+from fxstore.layout.spacing import LANE
 from fxstore.layout.sugiyama import suggested_rows
 from tests.layout.graphs import random_dag
 
@@ -145,7 +146,11 @@ def test_fast_sugiyama_is_asked_only_where_it_is_safe() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 500), st.integers(1, 500)), max_size=40))
 def test_packed_components_keep_apart(extents: list[tuple[int, int]]) -> None:
-    boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(pack(extents), extents, strict=True)]
+    corners, under = pack(extents)
+    boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(corners, extents, strict=True)]
+    for i, above in enumerate(under):
+        assert boxes[i][1] == (0 if above < 0 else boxes[above][3] + GAP_PARTS)
+        assert above < 0 or boxes[i][0] == boxes[above][0]
     for a, b in combinations(boxes, 2):
         gaps = (b[0] - a[2], a[0] - b[2], b[1] - a[3], a[1] - b[3])
         assert max(gaps) >= GAP_PARTS

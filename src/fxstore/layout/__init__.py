@@ -1,6 +1,6 @@
 """Layered drawings of graphs: sizes, edges and module paths in, positions and polylines out."""
 
 from fxstore.layout.drawing import draw
-from fxstore.layout.model import Drawing
+from fxstore.layout.model import Drawing, Folding
 
-__all__ = ["Drawing", "draw"]
+__all__ = ["Drawing", "Folding", "draw"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -76,9 +77,8 @@ def build_tree(
         level: Length of the longest path to each node.
     """
     n = len(module)
-    ends = [*starts[1:].tolist(), n]
     roots = []
-    for lo, hi in zip(starts.tolist(), ends, strict=True):
+    for lo, hi in pairwise([*starts.tolist(), n]):
         runs = _nest(modules, module, own, lo, hi)
         _simplify(runs)
         for run in runs:

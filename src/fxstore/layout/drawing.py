@@ -32,10 +32,9 @@ def draw(
     Raises:
         ValueError: Sizes, edges and paths do not fit each other.
     """
-    n = len(sizes)
     boxes = np.array(sizes, np.float64).reshape(-1, 2)
     _check(boxes, edges, paths)
-    return compose(boxes, make_plan(n, edges, paths)) if n else _nothing()
+    return compose(boxes, make_plan(len(boxes), edges, paths))
 
 
 def _check(boxes: npt.NDArray[np.float64], edges: Sequence[tuple[int, int]], paths: Sequence[str | None]) -> None:
@@ -45,9 +44,3 @@ def _check(boxes: npt.NDArray[np.float64], edges: Sequence[tuple[int, int]], pat
         raise ValueError("box sizes must be finite and not negative")
     if len(edges) and (np.min(edges) < 0 or np.max(edges) >= len(boxes)):
         raise ValueError(f"edges must join nodes 0 to {len(boxes) - 1}")
-
-
-def _nothing() -> Drawing:
-    none = np.zeros(0, np.float32)
-    marks = np.zeros(0, np.bool_)
-    return Drawing(none, none, none.reshape(0, 2), np.zeros(1, np.int32), marks, (), none.reshape(0, 4), 0.0, 0.0)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Whole = npt.NDArray[np.int32]
+ITEM, BLOCK = -1, -2
 
 
 class Wire(NamedTuple):
@@ -53,7 +54,11 @@ class Shape:
         width, height: Of the block, with its border.
         enter, leave: x of each input port, on the upper border, and of each output port, on the lower one.
         left, top: Of each item.
+        row, lie: Of each item: its row, and where in it it stands (``model.TOP`` and so on).
+        upper, lower: Borders of each row.
         points: (P, 2) corners of the wires' polylines, end to end.
+        border: (P) twice the row on whose border each corner is, one more if that is the lower one; ``ITEM`` at an
+            item, ``BLOCK`` at the block's own border.
         offsets: (W + 1) index into ``points``.
     """
 
@@ -63,5 +68,10 @@ class Shape:
     leave: list[int]
     left: Whole
     top: Whole
+    row: Whole
+    lie: Whole
+    upper: Whole
+    lower: Whole
     points: Whole
+    border: Whole
     offsets: Whole

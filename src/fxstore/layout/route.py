@@ -6,17 +6,20 @@ Within a row a wire runs straight down, in its own cell. It only slants between 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from fxstore.layout.crossing import candidate_rows
 from fxstore.layout.grid import Grid, build_grid
+from fxstore.layout.model import BOTTOM, MIDDLE, TOP
 from fxstore.layout.place import place_cells
-from fxstore.layout.problem import Problem, Shape
+from fxstore.layout.problem import BLOCK, ITEM, Problem, Shape
 from fxstore.layout.rows import assign_rows
 from fxstore.layout.spacing import GAP_PORTS, GAP_Y, HEAD, LANE, PAD
 
-Point = tuple[int, int]
+Corner = tuple[int, int, int]
+"""x, y and border: see ``Shape.border``."""
 
 
 @dataclass(frozen=True)
@@ -29,28 +32,32 @@ class _Placed:
     upper: list[int]
     lower: list[int]
 
+    def lie(self, v: int) -> int:
+        """Returns where in its row a cell stands: near its consumers if it has no inputs, else in the middle."""
+        return (MIDDLE if self.grid.below[v] else TOP) if self.grid.above[v] else BOTTOM
+
     def top(self, v: int) -> int:
-        """Returns the y of a cell in its row: near its consumers if it has no inputs, else in the middle."""
+        """Returns the y of a cell in its row."""
         row = self.grid.row[v]
         spare = self.lower[row] - self.upper[row] - self.problem.height[v]
-        if self.grid.above[v]:
-            spare = spare // 2 if self.grid.below[v] else 0
-        return self.upper[row] + spare
+        return self.upper[row] + spare * self.lie(v) // 2
 
-    def line(self, number: int, height: int) -> list[Point]:
+    def line(self, number: int, height: int) -> list[Corner]:
         """Returns the corners of one wire, from the block's upper border or to its lower one where it ends there."""
-        problem, row = self.problem, self.grid.row
+        problem, row, upper, lower = self.problem, self.grid.row, self.upper, self.lower
         wire, chain = problem.wires[number], self.grid.chains[number]
         source, target = wire.source, wire.target
         start, end = self.left[source] + wire.leave, self.left[target] + wire.enter
-        begins = self.top(source) + problem.height[source] if problem.is_item(source) else 0
-        points = [(start, begins), (start, self.lower[row[source]])]
+        first, last = row[source], row[target]
+        above = problem.is_item(source)
+        begin = (self.top(source) + problem.height[source], ITEM) if above else (0, BLOCK)
+        corners = [(start, *begin), (start, lower[first], 2 * first + 1)]
         for cell in chain[1:-1]:
-            x = self.left[cell] + LANE // 2
-            points += [(x, self.upper[row[cell]]), (x, self.lower[row[cell]])]
-        points.append((end, self.upper[row[target]]))
-        points.append((end, self.top(target) if problem.is_item(target) else height))
-        return _simple(points)
+            x, r = self.left[cell] + LANE // 2, row[cell]
+            corners += [(x, upper[r], 2 * r), (x, lower[r], 2 * r + 1)]
+        corners.append((end, upper[last], 2 * last))
+        corners.append((end, self.top(target), ITEM) if problem.is_item(target) else (end, height, BLOCK))
+        return _simple(corners)
 
 
 def solve(problem: Problem) -> Shape:
@@ -63,6 +70,7 @@ def solve(problem: Problem) -> Shape:
     height = lower[-1] + side
     placed = _Placed(problem, grid, left, upper, lower)
     lines = [placed.line(i, height) for i in range(len(problem.wires))]
+    corners = np.array([corner for line in lines for corner in line], np.int32).reshape(-1, 3)
     first, last = problem.ins, len(problem.width) - problem.outs
     return Shape(
         width,
@@ -71,7 +79,12 @@ def solve(problem: Problem) -> Shape:
         [x + LANE // 2 for x in left[last : last + problem.outs]],
         np.array(left[first:last], np.int32),
         np.array([placed.top(v) for v in range(first, last)], np.int32),
-        np.array([p for line in lines for p in line], np.int32).reshape(-1, 2),
+        np.array(grid.row[first:last], np.int32),
+        np.array([placed.lie(v) for v in range(first, last)], np.int32),
+        np.array(upper, np.int32),
+        np.array(lower, np.int32),
+        corners[:, :2],
+        corners[:, 2],
         np.cumsum([0, *map(len, lines)], dtype=np.int32),
     )
 
@@ -91,16 +104,10 @@ def _row_borders(problem: Problem, grid: Grid, head: int) -> tuple[list[int], li
     return upper, lower
 
 
-def _simple(points: list[Point]) -> list[Point]:
-    """Drops repeated corners and those on a straight line."""
-    out = points[:1]
-    for x, y in points[1:]:
-        if (x, y) == out[-1]:
-            continue
-        if len(out) > 1:
-            (ax, ay), (bx, by) = out[-2:]
-            if (bx - ax) * (y - ay) == (by - ay) * (x - ax):
-                out[-1] = (x, y)
-                continue
-        out.append((x, y))
-    return out
+def _simple(corners: list[Corner]) -> list[Corner]:
+    """Drops corners within a straight run downwards."""
+    out = corners[:1]
+    for corner, after in pairwise(corners[1:]):
+        if not out[-1][0] == corner[0] == after[0]:
+            out.append(corner)
+    return out + corners[-1:]

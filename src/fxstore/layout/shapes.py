@@ -18,6 +18,7 @@ class Shapes:
     Attributes:
         shapes: Every distinct shape.
         of: (B) number of each block's shape.
+        first_row: (B + 1) number of each block's first row, of the rows of all blocks.
     """
 
     def __init__(self, plan: Plan, wires: Wires, width: Longs, height: Longs) -> None:
@@ -32,6 +33,8 @@ class Shapes:
         self.of = np.zeros(len(plan.tree.items), np.int64)
         for block in range(len(plan.tree.items) - 1, -1, -1):
             self._add(block)
+        rows = np.array([len(shape.upper) for shape in self.shapes], np.int64)
+        self.first_row = np.concatenate([[0], np.cumsum(rows[self.of])]).astype(np.int64)
 
     def _add(self, block: int) -> None:
         wires, kind = self._wires, self._kind[self._tree.items[block]]

@@ -16,5 +16,5 @@ HEAD = 22
 """Height of a module's title."""
 STEP = 12
 """Box widths are rounded up to a multiple of this, so that blocks with nearly the same labels share one layout."""
-GAP_PARTS = 36
-"""Between two components."""
+CLOSED = (220, 36)
+"""A closed module is at most so wide, and so tall."""

@@ -8,19 +8,21 @@ import os
 import secrets
 import zipfile
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from fxstore.layout import Drawing, draw
+from fxstore.layout import Drawing, Folding, draw
 from fxstore.render.boxes import box_size
 from fxstore.store import Directory
 
 # Part of the file's path: raise it when the layout or the boxes change, so that graphs are drawn anew.
-_VERSION: Final = 2
+_VERSION: Final = 3
 _ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes")
+_FOLDS: Final = tuple(field.name for field in fields(Folding))
 
 
 def box_sizes(nodes: pa.Table) -> list[tuple[float, float]]:
@@ -62,13 +64,15 @@ class Drawings:
             content = io.BytesIO(self._path(graph_hash).read_bytes())
             with np.load(content, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in _ARRAYS}
+                folds = {name: stored[f"folding.{name}"] for name in _FOLDS}
                 extent = stored["extent"]
                 blocks = tuple(json.loads(stored["blocks"].tobytes().decode("utf-8")))
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
         if len(arrays["x"]) != nodes or len(arrays["offsets"]) != edges + 1:
             return None
-        return Drawing(**arrays, blocks=blocks, width=float(extent[0]), height=float(extent[1]))
+        width, height = extent.tolist()
+        return Drawing(**arrays, blocks=blocks, width=width, height=height, folding=Folding(**folds))
 
     def _save(self, graph_hash: str, drawing: Drawing) -> None:
         if self._directory.read_only:
@@ -76,6 +80,7 @@ class Drawings:
         buffer = io.BytesIO()
         blocks = np.frombuffer(json.dumps(drawing.blocks).encode("utf-8"), np.uint8)
         arrays = {name: getattr(drawing, name) for name in _ARRAYS}
+        arrays |= {f"folding.{name}": getattr(drawing.folding, name) for name in _FOLDS}
         np.savez_compressed(buffer, blocks=blocks, extent=np.array([drawing.width, drawing.height]), **arrays)
         staged, target = self._directory.staging / f"layout.{secrets.token_hex(8)}", self._path(graph_hash)
         with suppress(OSError):  # a drawing can always be made again
