@@ -156,7 +156,7 @@ class Recorder:
         kwargs: Mapping[str, Any] | None = None,
         *,
         reference: str = "float",
-        metrics: Sequence[str] | str | None = None,
+        metrics: object = None,
         stages: Sequence[str] | str | None = None,
         method: str = "forward",
     ) -> None:
@@ -168,7 +168,8 @@ class Recorder:
             inputs: One input: a tuple as the model takes it.
             kwargs: Its keyword inputs.
             reference: The stage that counts as right.
-            metrics: Names from :mod:`fxstore.metrics`; default: cosine, mse, max_abs, sqnr.
+            metrics: As :func:`fxstore.metrics.resolve` takes them: names, names with a limit (``cosine>=0.99``),
+                functions, comparators; default: cosine, mse, max_abs, sqnr.
             stages: What to measure; default: every later stage that runs in Python. What was edited since it was
                 recorded is left out then, and logged.
             method: The entry point that is run.
@@ -177,14 +178,15 @@ class Recorder:
             UsageError: A stage or a metric is unknown, cannot be run or was edited, or nothing is left to measure.
         """
         from fxstore.ingest.running import Given, Side, measure_stage
+        from fxstore.metrics import resolve
 
-        metrics, stages = _several(metrics), _several(stages)
-        given = Given(_checked(inputs, metrics), kwargs or {}, method)
+        asked, stages = resolve(metrics), _several(stages)
+        given = Given(_checked(inputs), kwargs or {}, method)
         right = Side(reference, self._source(reference))
         for name in self._runnable_after(reference) if stages is None else stages:
             measured = Side(name, self._source(name))
             with self._watch(f"{name} is not measured against {reference}"):
-                rows = measure_stage(self._structure(), right, measured, given, metrics)
+                rows = measure_stage(self._structure(), right, measured, given, asked)
                 self._lay(f"{name} vs {reference}", "accuracy", "measured in Python", rows, method)
 
     def device(
@@ -194,7 +196,7 @@ class Recorder:
         *,
         stage: str = "runtime",
         reference: str = "quantized",
-        metrics: Sequence[str] | str | None = None,
+        metrics: object = None,
         method: str = "forward",
     ) -> None:
         """Runs the emitted program with tracing, in a process of its own, and stores accuracy and latency.
@@ -206,21 +208,23 @@ class Recorder:
             kwargs: Its keyword inputs.
             stage: A stage whose source is an ``ExecutorchProgramManager``.
             reference: The stage that counts as right.
-            metrics: Names from :mod:`fxstore.metrics`; default: cosine, mse, max_abs, sqnr.
+            metrics: As :func:`fxstore.metrics.resolve` takes them: names, names with a limit (``cosine>=0.99``),
+                functions, comparators; default: cosine, mse, max_abs, sqnr.
             method: The entry point that is run.
 
         Raises:
             UsageError: A stage or a metric is unknown, was edited, or is no emitted program.
         """
         from fxstore.ingest.running import Given, Side, run_on_device
+        from fxstore.metrics import resolve
 
-        metrics = _several(metrics)
-        given = Given(_checked(inputs, metrics), kwargs or {}, method)
+        asked = resolve(metrics)
+        given = Given(_checked(inputs), kwargs or {}, method)
         right, program = Side(reference, self._source(reference)), Side(stage, self._source(stage))
         if not hasattr(program.source, "buffer"):
             raise UsageError(f"stage {stage!r} is no emitted program", hint="record what to_executorch() returns")
         with self._watch(f"{stage} is not run on the device"):
-            found = run_on_device(self._structure(), right, program, given, metrics)
+            found = run_on_device(self._structure(), right, program, given, asked)
             self._lay(f"{stage} latency", "latency", "ETDump", found.latency, method, unit="ns", better="lower")
             self._lay(f"{stage} vs {reference}", "accuracy", "ETDump and debug buffer", found.accuracy, method)
 
@@ -377,14 +381,9 @@ def _several(names: Sequence[str] | str | None) -> list[str] | None:
     return [names] if isinstance(names, str) else None if names is None else list(names)
 
 
-def _checked(inputs: Sequence[Any], metrics: Sequence[str] | None) -> tuple[Any, ...]:
-    from fxstore.metrics import METRICS
-
+def _checked(inputs: Sequence[Any]) -> tuple[Any, ...]:
     if not isinstance(inputs, tuple | list):
         raise UsageError(f"the input is a {type(inputs).__name__}", hint="pass a tuple, as the model takes it: (x,)")
-    for name in metrics or ():
-        if name not in METRICS:
-            raise UsageError(f"no metric {name!r}", hint=nearest(str(name), METRICS) or f"one of {', '.join(METRICS)}")
     return tuple(inputs)
 
 

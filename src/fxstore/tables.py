@@ -129,6 +129,10 @@ METRICS: Final = _schema(
     ("scope", _TEXT),  # local, cumulative or NULL
     ("ref", _INT),  # ordinal of the reference node
     ("sample", _INT),
+    ("unit", _TEXT),  # where each metric of an overlay has its own; else NULL, and the overlay's holds
+    ("better", _TEXT),  # as for unit: higher, lower or NULL
+    ("threshold", pa.float64()),  # the last number that is still good; NULL where none was set
+    ("verdict", _TEXT),  # pass or fail; NULL without a threshold or a number
 )
 
 RUN_TABLES: Final = {"overlays": OVERLAYS, "metrics": METRICS}

@@ -34,7 +34,8 @@ def test_rows_fit_the_store() -> None:
     row = measured(Comparison(pairs("a"), {"a": np.ones(2)}, sample=3), {"a": np.zeros(2)})[100, "mse"]
     assert row == {
         "ordinal": 100, "port": 0, "metric": "mse", "value": 1.0, "text": None, "status": "ok", "reason": "zero value",
-        "scope": "cumulative", "ref": 0, "sample": 3,
+        "scope": "cumulative", "ref": 0, "sample": 3, "unit": "value²", "better": "lower", "threshold": None,
+        "verdict": None,
     }  # fmt: skip
 
 

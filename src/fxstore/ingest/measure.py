@@ -6,7 +6,7 @@ fit into memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from fxstore.ingest.attach import Attached, Latency
 from fxstore.ingest.overlays import ROWS as ROWS
-from fxstore.metrics import DEFAULT, Measured, QParams, compare, not_measured
+from fxstore.metrics import Asked, Measured, QParams, compare, not_measured, resolve
 from fxstore.records import Graph
 
 Array = npt.NDArray[Any]
@@ -55,7 +55,7 @@ class Comparison(Generic[K]):
     Args:
         pairs: What is compared with what; one value may be in several pairs.
         reference: The reference's values.
-        metrics: Names from :data:`fxstore.metrics.METRICS`.
+        metrics: As :func:`fxstore.metrics.resolve` takes them.
         reference_missing: Reasons of reference values that there are not.
         qparams: Quantisation parameters of values that are integer codes.
         reference_qparams: The same for the reference's.
@@ -67,7 +67,7 @@ class Comparison(Generic[K]):
         self,
         pairs: Iterable[Pair[K]],
         reference: Mapping[K, Array],
-        metrics: Sequence[str] = DEFAULT,
+        metrics: object = None,
         *,
         reference_missing: Mapping[K, str] | None = None,
         qparams: Mapping[K, QParams] | None = None,
@@ -77,7 +77,7 @@ class Comparison(Generic[K]):
     ) -> None:
         self._pairs = list(pairs)
         self._reference = reference
-        self._metrics = tuple(metrics)
+        self._metrics = {asked.name: asked for asked in resolve(metrics)}
         self._reference_missing = reference_missing or {}
         self._qparams = qparams or {}
         self._reference_qparams = reference_qparams or {}
@@ -114,8 +114,8 @@ class Comparison(Generic[K]):
             measured = self._measured.get(i)
             if reason is not None or measured is None:
                 measured = dict.fromkeys(self._metrics, not_measured(reason or _NOT_EXECUTED))
-            for name in self._metrics:
-                self._append(columns, pair, name, measured[name])
+            for name, one in measured.items():
+                self._append(columns, pair, name, one)
         return pa.table(columns, schema=ROWS)
 
     def _compare(self, pair: Pair[K], value: Array) -> dict[str, Measured]:
@@ -128,18 +128,23 @@ class Comparison(Generic[K]):
         return compare(
             reference,
             value,
-            self._metrics,
+            tuple(self._metrics.values()),
             qparams=self._qparams.get(pair.value),
             reference_qparams=self._reference_qparams.get(pair.reference),
         )
 
     def _append(self, columns: dict[str, list[object]], pair: Pair[K], name: str, measured: Measured) -> None:
+        asked = self._asked(name)
         row = (
             pair.ordinal, pair.port, name, measured.number, None, stored_status(measured), measured.reason, self._scope,
-            pair.ref, self._sample,
+            pair.ref, self._sample, asked.unit, asked.better, asked.threshold, measured.verdict,
         )  # fmt: skip
         for column, cell in zip(columns.values(), row, strict=True):
             column.append(cell)
+
+    def _asked(self, name: str) -> Asked:
+        """Returns what a stored name was asked for as: a function that gives a dict has several."""
+        return self._metrics[name if name in self._metrics else name.rpartition(".")[0]]
 
 
 def stored_status(measured: Measured) -> str:
@@ -164,7 +169,22 @@ def latency_rows(events: Iterable[Latency], base: int = 0, sample: int = 0) -> p
     columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
     for event in events:
         ordinal = None if event.position is None else base + event.position
-        row = (ordinal, None, event.metric, float(event.duration_ns), event.name, "ok", None, None, None, sample)
+        row = (
+            ordinal,
+            None,
+            event.metric,
+            float(event.duration_ns),
+            event.name,
+            "ok",
+            None,
+            None,
+            None,
+            sample,
+            "ns",
+            "lower",
+            None,
+            None,
+        )
         for column, cell in zip(columns.values(), row, strict=True):
             column.append(cell)
     return pa.table(columns, schema=ROWS)

@@ -12,7 +12,7 @@ from fxstore.ingest.etdump import Array, read_etdump
 from fxstore.ingest.measure import Comparison, latency_rows, named
 from fxstore.ingest.pairs import Key, value_pairs
 from fxstore.ingest.qparams import quantised_ports
-from fxstore.metrics import DEFAULT
+from fxstore.metrics import Asked
 from fxstore.records import Graph, Structure
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Side:
 
 
 def measure_stage(
-    structure: Structure, reference: Side, measured: Side, given: Given, metrics: Sequence[str] | None
+    structure: Structure, reference: Side, measured: Side, given: Given, metrics: Sequence[Asked]
 ) -> pa.Table:
     """Runs a stage and its reference on one input; returns one row per value and metric."""
     from fxstore.ingest.values import stream_values
@@ -63,7 +63,7 @@ def measure_stage(
 
 
 def run_on_device(
-    structure: Structure, reference: Side, program: Side, given: Given, metrics: Sequence[str] | None
+    structure: Structure, reference: Side, program: Side, given: Given, metrics: Sequence[Asked]
 ) -> OnDevice:
     """Runs an emitted program with tracing; returns accuracy against the reference, and latency."""
     from fxstore.ingest.device import run_pte
@@ -96,7 +96,7 @@ def _why_inside(graph: Graph, top: Graph) -> str:
 
 
 def _compared(
-    structure: Structure, reference: Side, measured: Side, given: Given, metrics: Sequence[str] | None
+    structure: Structure, reference: Side, measured: Side, given: Given, metrics: Sequence[Asked]
 ) -> tuple[Comparison[Key], list[Key]]:
     """Runs the reference; returns the comparison that waits for the other stage's values, and which it wants."""
     from fxstore.ingest.values import capture_values
@@ -114,7 +114,7 @@ def _compared(
     comparison = Comparison(
         pairs,
         values,
-        metrics or DEFAULT,
+        metrics,
         reference_missing=captured.missing,
         qparams=quantised_ports(_graphs(structure, measured.stage, given.method)),
         reference_qparams=quantised_ports(_graphs(structure, reference.stage, given.method)),

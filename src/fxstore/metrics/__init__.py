@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from fxstore.metrics.comparison import Measured, compare, not_measured
+from fxstore.metrics.asked import Asked, register, resolve
+from fxstore.metrics.comparison import Measured, compare, judged, not_measured
 from fxstore.metrics.definitions import BETTER, DEFAULT, METRICS, UNIT, Metric
 from fxstore.metrics.operands import QParams
 
-__all__ = ["BETTER", "DEFAULT", "METRICS", "UNIT", "Measured", "Metric", "QParams", "compare", "not_measured"]
+__all__ = [
+    "BETTER",
+    "DEFAULT",
+    "METRICS",
+    "UNIT",
+    "Asked",
+    "Measured",
+    "Metric",
+    "QParams",
+    "compare",
+    "judged",
+    "not_measured",
+    "register",
+    "resolve",
+]

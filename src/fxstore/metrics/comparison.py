@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fxstore.errors import UsageError, nearest
-from fxstore.metrics.definitions import DEFAULT, METRICS
-from fxstore.metrics.moments import Extent, Moments, extent, moments
+import numpy as np
+
+from fxstore.metrics.asked import Asked, resolve
+from fxstore.metrics.definitions import DEFAULT, METRICS, Metric
+from fxstore.metrics.moments import Extent, Moments, extent, mismatches, moments
 from fxstore.metrics.operands import Array, NoNumberError, QParams, aligned, layout_hint
 
 _LAYOUT_SUSPECT = 0.99
+_MESSAGE_LENGTH = 160
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,14 @@ class Measured:
         reason: Why there is no number, or a note on the one there is (``identical``, ``zero reference``); or None.
         number: What a store keeps in ``metrics.value``: as ``value``, but NaN or an infinity where ``status`` is
             ``non_finite``. None only where there is no number.
+        verdict: ``pass`` or ``fail`` by the threshold; what is ``non_finite`` fails. None without one, or a number.
     """
 
     value: float | None
     status: str
     reason: str | None = None
     number: float | None = None
+    verdict: str | None = None
 
 
 def not_measured(reason: str) -> Measured:
@@ -42,7 +47,7 @@ def not_measured(reason: str) -> Measured:
 def compare(
     reference: object,
     value: object,
-    metrics: Sequence[str] = DEFAULT,
+    metrics: object = DEFAULT,
     *,
     qparams: QParams | None = None,
     reference_qparams: QParams | None = None,
@@ -57,39 +62,96 @@ def compare(
     Args:
         reference: An array, a torch tensor, a list or a number of any shape.
         value: The same, of the reference's shape.
-        metrics: Names from :data:`fxstore.metrics.METRICS`.
+        metrics: As :func:`fxstore.metrics.resolve` takes them: names, limits, functions, comparators.
         qparams: Quantisation parameters of ``value``; used where it holds integer codes.
         reference_qparams: The same for ``reference``.
         permutation: Axes of ``value`` in the reference's order, as for ``numpy.transpose``: ``(0, 3, 1, 2)`` for a
             value in NHWC against a reference in NCHW.
 
     Returns:
-        One entry per asked metric, in that order.
+        One entry per asked metric, in that order; of a function that returns a dict, one per key.
 
     Raises:
         UsageError: If a metric is unknown. Nothing else is raised for any operands.
     """
-    check_names(metrics)
+    asked = resolve(metrics)
     try:
         left, right = aligned(reference, value, reference_qparams, qparams, permutation)
     except NoNumberError as error:
-        return dict.fromkeys(metrics, not_measured(str(error)))
-    first = extent(left, right)
-    if not first.is_finite:
-        return {name: _broken(name, first) for name in metrics}
-    if first.identical:
-        note = _join("identical", _left_out(first))
-        return {name: _exact(METRICS[name].identical, note) for name in metrics}
-    second = moments(left, right, first)
-    note = _join(_note(second), _left_out(first), _layout_note(second, left, right))
-    return {name: _finished(METRICS[name].formula(second), note) for name in metrics}
+        return {one.name: not_measured(str(error)) for one in asked}
+    pair = _Pair(left, right)
+    found: dict[str, Measured] = {}
+    for one in asked:
+        for name, measured in pair.measure(one).items():
+            found[name] = judged(measured, one)
+    return found
 
 
-def check_names(metrics: Sequence[str]) -> None:
-    """Raises a UsageError for the first name that is no metric."""
-    for name in metrics:
-        if name not in METRICS:
-            raise UsageError(f"no metric {name!r}", hint=nearest(name, METRICS) or f"one of {', '.join(METRICS)}")
+def judged(measured: Measured, asked: Asked) -> Measured:
+    """Returns the same with a verdict, where there is a threshold and a number."""
+    if asked.threshold is None or measured.number is None:
+        return measured
+    number = measured.number
+    good = number >= asked.threshold if asked.better == "higher" else number <= asked.threshold
+    verdict = "pass" if good and measured.status == "ok" else "fail"
+    return Measured(measured.value, measured.status, measured.reason, number, verdict)
+
+
+class _Pair:
+    """Two comparable arrays of one shape; the sums that metrics share are made once."""
+
+    def __init__(self, left: Array, right: Array) -> None:
+        self.left, self.right = left, right
+        self.extent = extent(left, right)
+        self._moments: Moments | None = None
+        self._note: str | None = None
+
+    def measure(self, asked: Asked) -> Mapping[str, Measured]:
+        if asked.function is not None and (self.extent.is_finite or not asked.finite_only):
+            return self._called(asked)
+        if not self.extent.is_finite:
+            return {asked.name: _broken(asked, self.extent)}
+        if self.extent.identical:
+            identical = asked.metric.identical if asked.metric is not None else 0.0
+            return {asked.name: _exact(identical, _join("identical", _left_out(self.extent)))}
+        if asked.tolerance is not None:
+            share = mismatches(self.left, self.right, *asked.tolerance) / self.extent.size
+            return {asked.name: _exact(share, _left_out(self.extent))}
+        assert asked.metric is not None
+        return {asked.name: self._computed(asked.metric)}
+
+    def _computed(self, metric: Metric) -> Measured:
+        if self._moments is None:
+            self._moments = moments(self.left, self.right, self.extent)
+            hint = _layout_note(self._moments, self.left, self.right)
+            self._note = _join(_note(self._moments), _left_out(self.extent), hint)
+        return _finished(metric.formula(self._moments), self._note)
+
+    def _called(self, asked: Asked) -> Mapping[str, Measured]:
+        """Asks a user's function; whatever it raises is the reason why there is no number."""
+        assert asked.function is not None
+        try:
+            with np.errstate(all="ignore"):
+                given = asked.function(_real(self.left), _real(self.right))
+            if isinstance(given, Mapping):
+                return {f"{asked.name}.{key}": self._given(float(number)) for key, number in given.items()}
+            return {asked.name: self._given(float(given))}
+        except Exception as error:  # a metric that fails must not take the others with it
+            lines = str(error).strip().splitlines() or [""]
+            message = f"{asked.name} failed: {type(error).__name__}: {lines[0]}"
+            return {asked.name: not_measured(message[:_MESSAGE_LENGTH])}
+
+    def _given(self, number: float) -> Measured:
+        if math.isfinite(number):
+            return _exact(number, "identical" if self.extent.identical else None)
+        if self.extent.identical and math.isinf(number):
+            return _exact(number, "identical")
+        return Measured(None, "non_finite", _counts(self.extent) or "the function's number", number)
+
+
+def _real(array: Array) -> Array:
+    """Returns a copy, so that a function may do with it what it likes."""
+    return array.astype(np.float64)
 
 
 def _exact(number: float, note: str | None) -> Measured:
@@ -102,13 +164,18 @@ def _finished(number: float, note: str | None) -> Measured:
     return Measured(None, "non_finite", _join("overflow", note), number)
 
 
-def _broken(name: str, first: Extent) -> Measured:
+def _broken(asked: Asked, first: Extent) -> Measured:
+    reason = _counts(first)
+    if asked.name == "nonfinite":
+        return _exact(float(first.broken_value), reason)
+    at_infinity = asked.metric.at_infinity if asked.metric is not None else math.nan
+    return Measured(None, "non_finite", reason, math.nan if first.nan else at_infinity)
+
+
+def _counts(first: Extent) -> str | None:
     total = first.size + first.equal_infinities
     counts = ((first.broken_value, "values"), (first.broken_reference, "reference values"))
-    reason = _join(*(f"{count} of {total} {what} not finite" for count, what in counts if count))
-    if name == "nonfinite":
-        return _exact(float(first.broken_value), reason)
-    return Measured(None, "non_finite", reason, math.nan if first.nan else METRICS[name].at_infinity)
+    return _join(*(f"{count} of {total} {what} not finite" for count, what in counts if count))
 
 
 def _note(second: Moments) -> str | None:

@@ -15,11 +15,13 @@ l2           sqrt(sum(d^2))                           value   lower    0        
 sqnr, snr    10 log10(sum(r^2) / sum(d^2))            dB      higher   +inf         -inf            0
 psnr         10 log10(max(|r|)^2 / mse)               dB      higher   +inf         -inf            as computed
 nonfinite    elements of v that are NaN or infinite   count   lower    0            0               0
+mismatch     share of |d| > atol + rtol |r|           1       lower    0            as computed     as computed
 ===========  =======================================  ======  =======  ===========  ==============  =============
 
 ``r = v`` includes two tensors of zeros. Sources: sqnr as ``torch.ao.ns.fx.utils.compute_sqnr``; snr, mse and l1 as
 ExecuTorch's ``SNRComparator``, ``MSEComparator`` and ``L1Comparator``, but without their NaN → 0 and without rounding;
-max_rel as NumPy's ``assert_allclose`` reports it. Where an operand holds NaN, every metric but ``nonfinite`` is NaN;
+max_rel as NumPy's ``assert_allclose`` reports it; mismatch as ``numpy.isclose``, with atol 1e-8 and rtol 1e-5 unless
+they are given: ``mismatch(1e-3,1e-2)``. Where an operand holds NaN, every metric but ``nonfinite`` is NaN;
 where it holds an infinity that the other does not, distances are +inf and ratios NaN. Elements where both hold the same
 infinity, as attention masks do, are left out and counted in the reason.
 """

@@ -125,3 +125,13 @@ def moments(reference: Array, value: Array, first: Extent) -> Moments:
             rr, vv, rv = rr + float(r @ r), vv + float(v @ v), rv + float(r @ v)
             dd, d1 = dd + float(d @ d), d1 + float(np.abs(d).sum())
     return Moments(first, er, ev, ed, rr, vv, rv, dd, d1, relative, zeros)
+
+
+def mismatches(reference: Array, value: Array, atol: float, rtol: float) -> int:
+    """Returns the number of elements with ``|v - r| > atol + rtol |r|``, as ``numpy.isclose`` counts them."""
+    count = 0
+    with np.errstate(all="ignore"):
+        for chunk in _chunks(reference, value):
+            (r, _, d), _ = _without_equal_infinities(chunk)
+            count += int((np.abs(d) > atol + rtol * np.abs(r)).sum())
+    return count

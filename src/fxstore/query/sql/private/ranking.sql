@@ -1,7 +1,9 @@
--- All metrics on nodes of a run, with what ranks them: the direction (the overlay's, else the metric's own), the number
--- for two equal tensors, and the order in which scopes are chosen.
+-- All metrics on nodes of a run, with what ranks them: the direction (the row's, the overlay's, else the one that fxstore
+-- knows), the number for two equal tensors, and the order in which scopes are chosen.
 CREATE MACRO _run_numbers(p_run) AS TABLE
-SELECT m.*, o.name AS overlay_name, o.kind, o.unit, coalesce(o.better, d.better) AS better, d.identical,
+SELECT m.* EXCLUDE (unit, better), o.name AS overlay_name, o.kind, coalesce(m.unit, o.unit) AS unit,
+       coalesce(m.better, o.better, d.better) AS better,
+       CASE WHEN m.reason LIKE 'identical%' THEN m.value ELSE d.identical END AS identical,
        CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order
 FROM _run_metrics(p_run) AS m
 JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay

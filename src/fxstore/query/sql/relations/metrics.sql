@@ -1,7 +1,11 @@
 CREATE VIEW metrics AS
 SELECT _top(m.run_key, m.overlay) AS overlay_id, r.run_id, _nid(m.run_key, m.ordinal) AS nid, m.port, m.metric, m.value,
-       m.text, m.status, m.reason, m.scope, _nid(m.run_key, m.ref) AS ref_nid, m.sample
-FROM _metrics AS m JOIN _runs AS r ON r.run_key = m.run_key;
+       m.text, m.status, m.reason, m.scope, _nid(m.run_key, m.ref) AS ref_nid, m.sample, coalesce(m.unit, o.unit) AS unit,
+       coalesce(m.better, o.better, d.better) AS better, m.threshold, m.verdict
+FROM _metrics AS m
+JOIN _runs AS r ON r.run_key = m.run_key
+JOIN _overlays AS o ON o.run_key = m.run_key AND o.overlay = m.overlay
+LEFT JOIN _known_metrics AS d ON d.metric = m.metric;
 COMMENT ON VIEW metrics IS 'One row per measured value of a (node, port), or the reason why there is none.';
 COMMENT ON COLUMN metrics.overlay_id IS 'Its overlay.';
 COMMENT ON COLUMN metrics.run_id IS 'The run.';
@@ -15,3 +19,7 @@ COMMENT ON COLUMN metrics.reason IS 'Why there is no number, or why it is not fi
 COMMENT ON COLUMN metrics.scope IS 'local (this operator alone), cumulative (all up to it), or NULL.';
 COMMENT ON COLUMN metrics.ref_nid IS 'Node that it was compared with, or NULL.';
 COMMENT ON COLUMN metrics.sample IS 'Which input it was measured on, from 0, or NULL.';
+COMMENT ON COLUMN metrics.unit IS 'Its unit: 1 for a ratio, dB, ns, bytes, value for the tensor''s own; or NULL.';
+COMMENT ON COLUMN metrics.better IS 'higher or lower; NULL where neither is.';
+COMMENT ON COLUMN metrics.threshold IS 'The last number that is still good; NULL where none was set.';
+COMMENT ON COLUMN metrics.verdict IS 'pass or fail by the threshold, a number that is not finite fails; NULL without a threshold or a number.';
