@@ -198,6 +198,7 @@ class NodeOverlay:
             "scope": columns["scope"],
             "ref": [_number(ordinal) for ordinal in reference],
             "sample": columns["sample"],
+            **dict.fromkeys(("unit", "better", "threshold", "verdict"), [None] * len(where)),
         }
         table = pa.table(rows, schema=ROWS)
         yield Laid(Overlay(self.name, self.kind, self.source, table, self.unit, self.better), lost.notes(self.name))
