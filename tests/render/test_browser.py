@@ -37,7 +37,7 @@ def test_a_click_lights_up_the_counterparts_in_every_pane(open_page: Open) -> No
         assert ring[2] > 180 > ring[0] + 80, "a blue ring is painted around the counterpart"
     statuses = page.locator(".fx-status").all_text_contents()
     assert statuses == ["◉ conv2d_2", "◆ conv2d_2", "◆ conv2d_2", "◆ convolution_2"]
-    assert page.locator(".fx-details thead th").all_text_contents()[1:] == [
+    assert page.locator(".fx-details thead th").all_text_contents() == [
         "float◉ conv2d_2", "prepared◆ conv2d_2", "quantized◆ conv2d_2", "edge◆ convolution_2",
     ]  # fmt: skip
 
@@ -147,7 +147,7 @@ def test_a_link_opens_with_its_node_selected_and_keeps_up(open_page: Open) -> No
     page = open_page(model, hash_=f"#node={nid}")
     assert page.evaluate("fxstore.selected()") == nid
     page.evaluate("fxstore.select(fxstore.nids(0)[2])")
-    assert page.evaluate("location.hash") == f"#node={page.evaluate('fxstore.nids(0)[2]')}"
+    assert f"node={page.evaluate('fxstore.nids(0)[2]')}" in page.evaluate("location.hash")
 
 
 def test_themes_follow_the_system_and_the_button(open_page: Open) -> None:
@@ -303,7 +303,7 @@ def test_two_instances_on_one_page_leave_each_other_alone(browser: Any, tmp_path
     assert page.evaluate(state) == [[True, "light"], [False, "system"]]
     page.evaluate("apps[0].destroy()")
     assert page.locator("#one").inner_html() == ""
-    assert page.locator("#two canvas").count() == 2
+    assert page.locator("#two .fx-mount canvas").count() == 2
     page.close()
 
 

@@ -48,6 +48,8 @@ export function makeScene(overrides = {}) {
   put("node.focus", [0, 1, 0, 1, 0, -1]);
   put("edge.src", [0, 2]);
   put("edge.dst", [1, 3]);
+  put("edge.src_port", [0, 1]);
+  put("edge.dst_arg", [-1, -1]);
   put("edge.feedback", [0, 0]);
   put("edge.corners", [2, 2]);
   put("corner.x", [100, 100, 100, 100]);

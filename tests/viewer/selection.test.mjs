@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { counterparts } from "../../src/fxstore/render/viewer/api.js";
-import { nidIn } from "../../src/fxstore/render/viewer/deeplink.js";
+import { linkIn, linkedNode } from "../../src/fxstore/render/viewer/deeplink.js";
 import { detailRows, attrsText } from "../../src/fxstore/render/viewer/facts.js";
 import { metricColoring } from "../../src/fxstore/render/viewer/coloring.js";
 import { ownParts, statusOf } from "../../src/fxstore/render/viewer/panebox.js";
@@ -117,9 +117,9 @@ test("attributes show as lines, and broken JSON as it is", () => {
 });
 
 test("a link names a node or nothing", () => {
-  assert.equal(nidIn("#node=8388613"), 8388613);
+  assert.equal(linkIn("#node=8388613").node, 8388613);
   for (const hash of ["", "#", "#node=", "#node=abc", "#node=1e9", "#node=12345678901234567"])
-    assert.equal(nidIn(hash), null);
+    assert.equal(linkIn(hash).node, null);
 });
 
 test("an answer shows name and value first and keys last", () => {

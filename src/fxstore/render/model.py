@@ -34,11 +34,16 @@ class DrawnGraph:
 
 @dataclass(frozen=True)
 class Pane:
-    """One stage of one run. Its graphs are drawn side by side, top graphs first."""
+    """One stage of one run. Its graphs are drawn side by side, top graphs first.
+
+    Attributes:
+        run: Id of the run, which links name; '' where there is none.
+    """
 
     title: str
     graphs: tuple[DrawnGraph, ...]
     subtitle: str = ""
+    run: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class ColorBy:
         values: nid to number; NaN and infinite values are numbers and look broken.
         missing: nid to the reason why there is no number.
         better: ``higher``, ``lower`` or None where neither is.
+        texts: nid to category, for what is no number; then ``values`` is empty.
     """
 
     name: str
@@ -57,6 +63,18 @@ class ColorBy:
     missing: Mapping[int, str] = field(default_factory=dict)
     unit: str | None = None
     better: str | None = None
+    texts: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ValuePair:
+    """Two (node, port) whose values must be equal but for numerical error; ``ref`` is in the earlier stage."""
+
+    ref_nid: int
+    ref_port: int
+    nid: int
+    port: int
+    evidence: str
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,11 @@ class PageModel:
         facts: Name and value pairs for the page's "about" box: run name, versions, time.
         with_sources: Whether source files keep their absolute paths; otherwise the page holds only the path from the
             package on, or its last parts.
+        with_code: Whether the page holds source code.
+        pairs: Which values can be compared.
+        more: nid to how many of its neighbours are not on the page.
+        left_out: What is not on the page, in one line, or ''.
+        statistics: nid to what is known of its value: name and number; ``histogram`` is a list of counts.
     """
 
     title: str
@@ -100,3 +123,8 @@ class PageModel:
     highlight: Sequence[int] = ()
     facts: Sequence[tuple[str, str]] = ()
     with_sources: bool = False
+    with_code: bool = True
+    pairs: Sequence[ValuePair] = ()
+    more: Mapping[int, int] = field(default_factory=dict)
+    left_out: str = ""
+    statistics: Mapping[int, Mapping[str, object]] = field(default_factory=dict)

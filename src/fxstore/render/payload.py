@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fxstore.render.columns import Columns, Strings, short_path
-from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
+from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, ValuePair
 
 SCHEMA: Final = "fxstore.page"
 VERSION: Final = 1
@@ -36,14 +36,19 @@ def encode(model: PageModel) -> bytes:
     columns, strings = Columns(), Strings()
     graphs = [graph for pane in model.panes for graph in pane.graphs]
     answer = model.answer
+    if answer and not model.with_code:
+        answer = _without_code(answer)
     if answer and not model.with_sources:
         answer = _without_paths(answer, {file for file in _joined(graphs, "source_file") if file})
     numbers = _numbers(graphs)
-    _nodes(columns, strings, graphs, model.with_sources)
+    _nodes(columns, strings, graphs, model)
     _edges(columns, strings, graphs)
     _blocks(columns, strings, graphs)
     sets = _sync_sets(columns, model.sync_sets, numbers)
     _focus(columns, model.focus, sets, numbers)
+    _pairs(columns, strings, model.pairs, numbers)
+    if model.more:
+        columns.ints("node.more", _spread(numbers, model.more, 0))
     columns.ints("highlight", [n for nid in model.highlight for n in numbers.get(nid, ())])
     header = {
         "schema": SCHEMA,
@@ -54,6 +59,8 @@ def encode(model: PageModel) -> bytes:
         "graphs": _graphs(model),
         "colors": [_color(columns, strings, i, by, numbers) for i, by in enumerate(model.colors)],
         "answer": _answer(columns, answer, numbers) if answer else None,
+        "leftOut": model.left_out,
+        "statistics": _statistics(model.statistics, numbers),
     }
     return columns.pack({**header, "strings": strings.all()})
 
@@ -73,7 +80,10 @@ def _numbers(graphs: Sequence[DrawnGraph]) -> dict[int, list[int]]:
 
 
 def _panes(model: PageModel) -> list[dict[str, Any]]:
-    return [{"title": pane.title, "subtitle": pane.subtitle, "graphs": len(pane.graphs)} for pane in model.panes]
+    return [
+        {"title": pane.title, "subtitle": pane.subtitle, "run": pane.run, "graphs": len(pane.graphs)}
+        for pane in model.panes
+    ]
 
 
 def _graphs(model: PageModel) -> list[dict[str, Any]]:
@@ -99,12 +109,14 @@ def _graphs(model: PageModel) -> list[dict[str, Any]]:
     return out
 
 
-def _nodes(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph], with_sources: bool) -> None:
+def _nodes(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph], model: PageModel) -> None:
     columns.floats("node.nid", _joined(graphs, "nid"), delta=True)
     for name in TEXTS:
         texts = _joined(graphs, name)
-        if name == "source_file" and not with_sources:
+        if name == "source_file" and not model.with_sources:
             texts = [text and short_path(text) for text in texts]
+        if name == "source_code" and not model.with_code:
+            texts = [None] * len(texts)
         columns.ints(f"node.{name}", strings.numbers(texts), delta=name == "name")
     shapes = [None if shape is None else f"[{', '.join(shape)}]" for shape in _joined(graphs, "shape")]
     columns.ints("node.shape", strings.numbers(shapes))
@@ -157,8 +169,40 @@ def _focus(columns: Columns, focus: Mapping[int, int], sets: Mapping[int, int], 
     )
 
 
+def _pairs(columns: Columns, strings: Strings, pairs: Sequence[ValuePair], numbers: Numbers) -> None:
+    """Adds one row for each pair whose nodes are both on the page."""
+    rows = [
+        (ref, pair.ref_port, node, pair.port, strings.number(pair.evidence))
+        for pair in pairs
+        for ref in numbers.get(pair.ref_nid, ())
+        for node in numbers.get(pair.nid, ())
+    ]
+    for i, name in enumerate(("ref", "ref_port", "node", "port", "evidence")):
+        columns.ints(f"pair.{name}", [row[i] for row in rows], delta=name in ("ref", "node"))
+
+
+def _statistics(statistics: Mapping[int, Mapping[str, object]], numbers: Numbers) -> list[object]:
+    """Returns for each node that has any its number and its statistics."""
+    return [
+        [number, {name: _plain(value) for name, value in known.items()}]
+        for nid, known in statistics.items()
+        for number in numbers.get(nid, ())
+    ]
+
+
+def _plain(value: object) -> object:
+    return [_cell(one) for one in value] if isinstance(value, (list, tuple)) else _cell(value)
+
+
 def _color(columns: Columns, strings: Strings, index: int, by: ColorBy, numbers: Numbers) -> dict[str, Any]:
-    """Adds a status per node, a value per node with status OK, a reason per node with status MISSING."""
+    """Adds a status per node, a value per node with status OK, a reason per node with status MISSING.
+
+    Of categories it adds a text per node.
+    """
+    if by.texts:
+        texts = {nid: strings.number(text) for nid, text in by.texts.items()}
+        columns.ints(f"color{index}.text", _spread(numbers, texts, -1))
+        return {"name": by.name, "metric": by.metric, "unit": None, "better": None, "categories": True}
     states = dict.fromkeys(by.missing, MISSING) | {nid: _status(value) for nid, value in by.values.items()}
     status = _spread(numbers, states, NO_DATA)
     value = np.asarray(_spread(numbers, by.values, math.nan), dtype=np.float64)
@@ -180,6 +224,15 @@ def _answer(columns: Columns, answer: Answer, numbers: Numbers) -> dict[str, Any
         "rows": [[_cell(value) for value in row] for row in answer.rows],
         "note": answer.note,
     }
+
+
+def _without_code(answer: Answer) -> Answer:
+    """Returns the answer without what stands in its column of source code."""
+    rows = [
+        tuple(None if name == "source_code" else value for name, value in zip(answer.columns, row, strict=True))
+        for row in answer.rows
+    ]
+    return replace(answer, rows=rows)
 
 
 def _without_paths(answer: Answer, files: set[str]) -> Answer:

@@ -1,10 +1,12 @@
 // The answer: the query and its rows; a row leads to its node.
 
 import { cellText, grouped } from "./numbers.js";
+import { rowFilter } from "./rowfilter.js";
 import { nextRow } from "./selection.js";
 import { isKey, sharedCells, shownOrder, sortedRows } from "./table.js";
 
 const PAGE_ROWS = 200;
+const FEW_ROWS = 5;
 const ORDERS = ["none", "ascending", "descending"];
 
 export class AnswerPanel {
@@ -33,6 +35,7 @@ export class AnswerPanel {
         ...answer.query.split("\n").map((line) => h("span", { class: "fx-line" }, line)),
       ),
       this.shared(shared),
+      answer.rows.length > FEW_ROWS && this.filter(),
       h(
         "div",
         { class: "fx-scroll" },
@@ -50,12 +53,41 @@ export class AnswerPanel {
     this.toggle(false);
   }
 
+  /** A field that leaves only the rows with what is typed. */
+  filter() {
+    this.wanted = this.h("input", {
+      type: "search",
+      class: "fx-filter",
+      placeholder: "Filter rows: text, value<0.9, name:conv",
+      "aria-label": "Filter the rows of the answer",
+      spellcheck: "false",
+      oninput: () => this.refill(),
+    });
+    return this.wanted;
+  }
+
+  /** Shows the rows that are wanted, in their order. */
+  refill() {
+    const { column, order } = this.sort;
+    const keeps = rowFilter(this.answer, this.wanted?.value ?? "");
+    const marked = this.marked;
+    this.fill(sortedRows(this.answer.rows, column, order).filter(keeps));
+    const [shown, all] = [this.order.length, this.answer.rows.length];
+    this.count.textContent = shown < all ? `${grouped(shown)} of ${grouped(all)} rows` : `${grouped(all)} rows`;
+    if (marked >= 0) this.mark(marked);
+  }
+
   header() {
+    this.count = this.h(
+      "span",
+      { class: "fx-count", "aria-live": "polite" },
+      `${grouped(this.answer.rows.length)} rows`,
+    );
     return this.h(
       "header",
       { class: "fx-answer-head" },
       this.h("h2", {}, "Answer"),
-      this.h("span", { class: "fx-count" }, `${grouped(this.answer.rows.length)} rows`),
+      this.count,
       this.h("span", { class: "fx-grow" }),
       this.fold,
     );
@@ -96,9 +128,7 @@ export class AnswerPanel {
     this.sort = { column, order };
     for (const [i, head] of this.heads.entries())
       head.setAttribute("aria-sort", this.columns[i] === column ? order : "none");
-    const marked = this.marked;
-    this.fill(sortedRows(this.answer.rows, column, order));
-    if (marked >= 0) this.mark(marked);
+    this.refill();
   }
 
   /** Adds the next rows to the table. */
@@ -183,7 +213,8 @@ export class AnswerPanel {
   /** Marks a row. @param {number} row -1 for none */
   mark(row) {
     this.marked = row;
-    while (row >= 0 && !this.rows.has(row) && this.rows.size < this.order.length) this.extend();
+    while (row >= 0 && this.order.includes(row) && !this.rows.has(row) && this.rows.size < this.order.length)
+      this.extend();
     for (const marked of this.body.querySelectorAll("[aria-current]")) marked.removeAttribute("aria-current");
     this.aim(row < 0 ? this.next(-1, 1) : row);
     this.rows.get(row)?.setAttribute("aria-current", "true");

@@ -5,14 +5,19 @@ import { Colorings } from "./colorings.js";
 import { FXGraphCompare } from "./compare.js";
 import { DetailsPanel } from "./details.js";
 import { builder } from "./dom.js";
+import { ExportMenu } from "./exportmenu.js";
 import { helpDialog } from "./help.js";
 import { actionOf } from "./keys.js";
 import { legend } from "./legend.js";
+import { Minimap } from "./minimap.js";
 import { PaneRow } from "./panes.js";
+import { ScatterPlot } from "./scatter.js";
 import { SearchBox } from "./searchbox.js";
 import { splitter } from "./splitter.js";
+import { Strip } from "./strip.js";
 import { ThemeSwitch } from "./themeswitch.js";
 import { Tooltip } from "./tooltip.js";
+import { ViewMenu } from "./viewmenu.js";
 import { FXGraphViewer } from "./viewer.js";
 import { visible } from "./visible.js";
 
@@ -32,19 +37,22 @@ export class PageApp {
     this.themes = new ThemeSwitch(h, root, (theme) => this.setTheme(theme));
     this.panes = new PaneRow(h, scene, {
       fit: (pane) => this.compare.viewers[pane].zoomToFit(),
-      changed: () => this.showDetails(),
+      changed: () => {
+        this.showDetails();
+        this.compare?.emit("panechange", {});
+      },
     });
     const coloring = this.colorings.at(0);
     const viewers = scene.panes.map((_, pane) =>
       FXGraphViewer.create({ scene, pane, mount: this.panes.boxes[pane].mount, theme: this.themes.theme, coloring }),
     );
     const compare = (this.compare = FXGraphCompare.create({ scene, viewers, colorings: this.colorings }));
-    this.details = new DetailsPanel(
-      h,
-      scene,
-      () => this.colorings.metrics(),
-      (node) => compare.selectNode(node),
-    );
+    this.details = new DetailsPanel(h, scene, compare);
+    this.strips = viewers.map((viewer, pane) => this.furnish(viewer, this.panes.boxes[pane]));
+    this.scatter = new ScatterPlot(h, compare);
+    this.views = new ViewMenu(h, compare, { scatter: () => this.scatter.open() });
+    const rows = () => this.answer?.order ?? [];
+    this.exports = new ExportMenu(h, compare, { shown: () => this.panes.shown(), rows });
     this.answer =
       scene.header.answer && new AnswerPanel(h, scene.header.answer, compare.rows, (row) => compare.selectRow(row));
     this.search = new SearchBox(h, compare);
@@ -58,6 +66,15 @@ export class PageApp {
     this.window.setTimeout(() => this.colorings.warm(this.window), WARM_AFTER_MS);
   }
 
+  /** Puts the minimap beside a graph and the strip under it. */
+  furnish(viewer, box) {
+    const title = viewer.pane.title || `pane ${viewer.pane.number + 1}`;
+    const strip = new Strip(this.h, viewer, title, (node) => this.compare.selectNode(node));
+    box.view.append(new Minimap(this.h, viewer, title).canvas);
+    box.foot.append(strip.root);
+    return strip;
+  }
+
   build() {
     const { h } = this;
     this.dock = h("div", { class: "fx-dock fx-idle" }, this.details.root);
@@ -69,6 +86,7 @@ export class PageApp {
       h("div", { class: "fx-body" }, ...side, main),
       this.tooltip.root,
       this.help,
+      this.scatter.root,
       this.live,
     );
   }
@@ -86,15 +104,35 @@ export class PageApp {
       "header",
       { class: "fx-top" },
       h("h1", { title }, title),
+      this.trailButtons(),
       this.search.root,
       h("label", { class: "fx-by" }, h("span", { class: "fx-muted" }, "Colour"), this.select),
       this.legend,
       h("span", { class: "fx-grow" }),
       this.panes.switches,
       h("button", { title: "Fit every pane (f)", onclick: () => this.compare.zoomToFit() }, "Fit"),
+      this.views.root,
+      this.exports.root,
       this.themes.button,
       h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"),
     );
+  }
+
+  trailButtons() {
+    const button = (sign, label, key, step) =>
+      this.h(
+        "button",
+        {
+          title: `${label} (${key})`,
+          "aria-label": label,
+          disabled: true,
+          onclick: () => this.compare.stepTrail(step),
+        },
+        sign,
+      );
+    this.back = button("←", "Back to what was selected before", "b", -1);
+    this.forward = button("→", "Forward again", "B", 1);
+    return this.h("span", { class: "fx-trail" }, this.back, this.forward);
   }
 
   listen() {
@@ -102,6 +140,11 @@ export class PageApp {
     compare.on("selectionchange", (selection) => this.showSelection(selection));
     compare.on("searchchange", ({ query, counts }) => this.panes.showCounts(query, counts));
     compare.on("colorchange", () => this.showColor());
+    compare.on("foldchange", () => compare.module && this.showDetails());
+    compare.on(
+      "reachchange",
+      ({ up, down }) => (this.live.textContent = `${up.size} nodes before, ${down.size} after`),
+    );
     this.onkey = (event) => this.key(event);
     this.document.addEventListener("keydown", this.onkey);
   }
@@ -114,15 +157,22 @@ export class PageApp {
   showColor() {
     this.select.value = String(this.compare.color);
     this.select.title = this.colorings.names[this.compare.color];
-    this.legend.replaceChildren(legend(this.h, this.compare.coloring, this.themes.theme));
+    const find = (query) => this.compare.search(query);
+    const range = (ends) => this.compare.setRange(ends);
+    this.legend.replaceChildren(legend(this.h, this.compare.coloring, this.themes.theme, { find, range }));
+    const { domain } = this.compare.coloring;
+    for (const strip of this.strips) strip.root.hidden = !domain;
   }
 
   showDetails() {
-    this.details.show(this.compare.selection, this.panes.shown());
+    this.details?.show(this.panes.shown());
   }
 
   showSelection(selection) {
-    this.dock.classList.toggle("fx-idle", !selection);
+    const { compare } = this;
+    this.dock.classList.toggle("fx-idle", !selection && compare.edge < 0 && !compare.module);
+    this.back.disabled = !compare.trail.can(-1);
+    this.forward.disabled = !compare.trail.can(1);
     this.answer?.mark(this.compare.row);
     this.panes.showSelection(selection);
     if (selection) this.panes.scrollTo(this.scene.paneOf(selection.node).number);
@@ -166,9 +216,23 @@ export class PageApp {
       pane: (pane) => this.panes.toggle(pane),
       answer: () => this.answer?.toggle(),
       theme: () => this.themes.next(),
+      trail: (step) => compare.stepTrail(step),
+      reach: (direction, hops) => compare.showReach(direction, compare.hops[direction] + hops),
+      foldMore: (step) => this.foldMore(step),
+      copy: () => this.details.copy(),
+      follow: () => this.views.setFollowing(!compare.following),
       clear: () => this.search.clear() || compare.clearSelection(),
       help: () => this.help.showModal(),
     };
+  }
+
+  /** Closes modules of one level further out, or opens one level. @param {1|-1} step */
+  foldMore(step) {
+    const { compare } = this;
+    const deepest = compare.depths - 1;
+    const from = Number.isFinite(compare.depth) ? compare.depth : deepest + 1;
+    const depth = from - step;
+    compare.foldTo(depth > deepest ? Infinity : Math.max(0, depth));
   }
 
   homePane() {

@@ -14,20 +14,26 @@ export const OTHER = 5;
 export const FIRST_STEP = 6;
 const BUCKET_OF_STATUS = [FIRST_STEP, NAN, PLUS_INF, MINUS_INF, MISSING, NO_DATA];
 const LOG_RATIO = 100;
+const MOST_CATEGORIES = 24;
 
 /**
  * @typedef {{name: string, metric: string, unit: string|null, better: string|null, buckets: Uint8Array, values: Float64Array,
- *   reasons: Int32Array, domain: Domain|null, counts: number[], order: number[], categories: string[]|null}} Coloring
- *   order: buckets as they are painted, what matters most last
+ *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>}} Coloring
+ *   own: the domain that it has unless another one is asked for; order: buckets as they are painted, what matters most last
  * @typedef {{min: number, max: number, log: boolean}} Domain
  * @typedef {{fills: string[], inks: string[], hatches: (string|null)[]}} BucketStyle
  */
 
-/** @param {import("./scene.js").Scene} scene @param {number} index of the metric @returns {Coloring} */
-export function metricColoring(scene, index) {
+/**
+ * @param {import("./scene.js").Scene} scene @param {number} index of the metric
+ * @param {{min: number, max: number}|null} [range] what the scale spans instead of all values
+ * @returns {Coloring}
+ */
+export function metricColoring(scene, index, range = null) {
   const { name, metric, unit, better } = scene.header.colors[index];
   const { status, values, reasons } = spreadColor(scene, index);
-  const domain = domainOf(scene.columns.get(`color${index}.value`), better);
+  const own = domainOf(scene.columns.get(`color${index}.value`), better);
+  const domain = own && range ? { ...range, log: own.log && range.min > 0 } : own;
   const buckets = new Uint8Array(scene.nodeCount);
   for (let node = 0; node < scene.nodeCount; node++) {
     const step =
@@ -39,30 +45,52 @@ export function metricColoring(scene, index) {
   const counts = countsOf(buckets, FIRST_STEP + STEPS);
   const steps = Array.from({ length: STEPS }, (_, i) => FIRST_STEP + i);
   const order = [OTHER, NO_DATA, MISSING, ...steps, MINUS_INF, PLUS_INF, NAN];
-  return { name, metric, unit, better, buckets, values, reasons, domain, counts, order, categories: null };
+  return { name, metric, unit, better, buckets, values, reasons, domain, own, counts, order, categories: null };
 }
 
 /** @param {import("./scene.js").Scene} scene @returns {Coloring} by what a node is, for pages without a metric */
 export function roleColoring(scene) {
-  const column = scene.columns.get("node.role");
-  const roles = [...new Set(column)]
-    .filter((role) => role >= 0)
-    .sort((a, b) => a - b)
-    .slice(0, 200);
-  const bucketOf = new Map(roles.map((role, i) => [role, FIRST_STEP + i]));
-  const buckets = Uint8Array.from(column, (role) => bucketOf.get(role) ?? NO_DATA);
+  return textColoring(scene, scene.columns.get("node.role"), "role", "role");
+}
+
+/** @param {import("./scene.js").Scene} scene @param {number} index of the overlay @returns {Coloring} */
+export function categoryColoring(scene, index) {
+  const { name, metric } = scene.header.colors[index];
+  const coloring = textColoring(scene, scene.columns.get(`color${index}.text`), name, metric);
+  for (const { first, end } of scene.panes)
+    if (coloring.buckets.subarray(first, end).every((bucket) => bucket === NO_DATA))
+      coloring.buckets.fill(OTHER, first, end);
+  coloring.counts = countsOf(coloring.buckets, coloring.counts.length);
+  return coloring;
+}
+
+/** The most frequent texts have a colour of their own; the others share one. */
+function textColoring(scene, column, name, metric) {
+  const counts = new Map();
+  for (const text of column) if (text >= 0) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const shown = [...counts.keys()]
+    .sort((a, b) => counts.get(b) - counts.get(a) || a - b)
+    .slice(0, MOST_CATEGORIES)
+    .sort((a, b) => a - b);
+  const bucketOf = new Map(shown.map((text, i) => [text, FIRST_STEP + i]));
+  const rest = counts.size > shown.length ? FIRST_STEP + shown.length : NO_DATA;
+  const buckets = Uint8Array.from(column, (text) => bucketOf.get(text) ?? (text < 0 ? NO_DATA : rest));
+  const categories = shown.map((text) => scene.strings[text]);
+  if (rest !== NO_DATA) categories.push(`${counts.size - shown.length} others`);
   return {
-    name: "role",
-    metric: "role",
+    name,
+    metric,
     unit: null,
     better: null,
     buckets,
     domain: null,
-    counts: countsOf(buckets, FIRST_STEP + roles.length),
+    own: null,
+    counts: countsOf(buckets, FIRST_STEP + categories.length),
     values: new Float64Array(0),
     reasons: new Int32Array(0),
-    order: [NO_DATA, ...bucketOf.values()],
-    categories: roles.map((role) => scene.strings[role]),
+    order: [OTHER, NO_DATA, ...categories.map((_, i) => FIRST_STEP + i)],
+    categories,
+    texts: column,
   };
 }
 
@@ -110,10 +138,11 @@ function countsOf(buckets, size) {
   return out;
 }
 
-function positionIn(value, { min, max, log }) {
+/** @param {number} value @param {Domain} domain @returns {number} 0 to 1 */
+export function positionIn(value, { min, max, log }) {
   if (max <= min) return 0;
-  if (log) return Math.max(0, Math.log(Math.max(value, min) / min) / Math.log(max / min));
-  return (value - min) / (max - min);
+  const part = log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
+  return Math.min(1, Math.max(0, part));
 }
 
 function smallestPositive(values) {
@@ -128,7 +157,8 @@ function stepFills(coloring, theme) {
 }
 
 function categoryFills(coloring, theme) {
-  return coloring.categories.map((name) => theme.roles[name] ?? theme.roles.op);
+  const known = coloring.metric === "role" ? theme.roles : coloring.metric === "change" ? theme.changes : {};
+  return coloring.categories.map((name, i) => known[name] ?? theme.categories[i % theme.categories.length]);
 }
 
 /** Gives each node its status, value and reason, which the payload holds only where there is one. */

@@ -1,9 +1,11 @@
 // The colourings that a page offers, each made when it is first asked for.
 
-import { metricColoring, roleColoring } from "./coloring.js";
+import { categoryColoring, metricColoring, roleColoring } from "./coloring.js";
 
 export class Colorings {
   #made = [];
+  /** The one that fills the boxes. */
+  current = 0;
 
   /** @param {import("./scene.js").Scene} scene */
   constructor(scene) {
@@ -12,16 +14,34 @@ export class Colorings {
     this.metricNames = [...scene.header.colors.map(({ metric }) => metric), "role"];
   }
 
-  /** @param {number} index @returns {import("./coloring.js").Coloring} each metric, then what a node is */
+  /** @param {number} index @returns {import("./coloring.js").Coloring} each overlay, then what a node is */
   at(index) {
-    const { scene } = this;
-    const make = index < scene.header.colors.length ? () => metricColoring(scene, index) : () => roleColoring(scene);
-    return (this.#made[index] ??= make());
+    return (this.#made[index] ??= this.#make(index));
+  }
+
+  #make(index) {
+    const entry = this.scene.header.colors[index];
+    if (!entry) return roleColoring(this.scene);
+    return entry.categories ? categoryColoring(this.scene, index) : metricColoring(this.scene, index);
+  }
+
+  /** Gives a metric's scale other ends. @param {number} index @param {{min: number, max: number}|null} range null: its own */
+  setRange(index, range) {
+    if (this.at(index).categories) return;
+    this.#made[index] = metricColoring(this.scene, index, range);
   }
 
   /** @returns {import("./coloring.js").Coloring[]} all but the last */
-  metrics() {
+  overlays() {
     return this.scene.header.colors.map((_, index) => this.at(index));
+  }
+
+  /** @returns {import("./coloring.js").Coloring[]} those with numbers, the one in use first */
+  numeric() {
+    const used = this.#made[this.current];
+    return this.overlays()
+      .filter(({ categories }) => !categories)
+      .sort((a, b) => Number(b === used) - Number(a === used));
   }
 
   /** Makes them all, one at a time, while nothing else is to be done. @param {Window} window */

@@ -1,8 +1,12 @@
 // Several panes with one selection, one colouring, one theme, one search.
 
+import { styleOf } from "./coloring.js";
 import { Emitter } from "./emitter.js";
+import { anchorIn, followed, nearestToMiddle } from "./follow.js";
+import { reached } from "./reach.js";
 import { SearchIndex } from "./search.js";
 import { answerNodes, nextRow, ranksOf, selectionOf } from "./selection.js";
+import { Trail } from "./trail.js";
 
 const READING_SCALE = 0.8;
 
@@ -20,15 +24,25 @@ export class FXGraphCompare extends Emitter {
     this.viewers = viewers;
     this.colorings = colorings;
     this.color = 0;
-    this.searchIndex = new SearchIndex(scene);
+    this.searchIndex = new SearchIndex(scene, colorings);
+    this.trail = new Trail();
+    this.hops = { up: 0, down: 0 };
+    this.reach = null;
+    this.edge = -1;
+    this.following = false;
+    this.layers = { border: -1, badge: -1, label: -1 };
     this.found = { nodes: [], counts: scene.panes.map(() => 0) };
     this.selection = null;
+    this.module = null;
+    this.depth = Infinity;
     this.rows = answerNodes(scene);
     this.row = -1;
     const ranks = ranksOf(scene);
     for (const [number, viewer] of viewers.entries()) {
       viewer.setMarks({ ranks });
-      viewer.on("select", ({ node }) => (node < 0 ? this.clearSelection() : this.selectNode(node, { from: number })));
+      viewer.on("select", (target) => this.#clicked(target, number));
+      viewer.on("toggle", ({ kind, number: which }) => this.toggleFold(number, kind, which));
+      viewer.on("moved", () => this.following && this.follow(number));
       viewer.on("hover", (detail) => this.emit("hover", { ...detail, pane: number }));
     }
   }
@@ -37,14 +51,23 @@ export class FXGraphCompare extends Emitter {
     return this.colorings.at(this.color);
   }
 
+  #clicked({ node, kind, number }, pane) {
+    if (node >= 0) return this.selectNode(node, { from: pane });
+    if (kind === "edge") return this.selectEdge(number);
+    if (kind === "module") return this.selectModule(pane, number);
+    if (kind !== "graph") this.clearSelection();
+  }
+
   /**
    * @param {number} node
    * @param {{from?: number, row?: number}} [options] from: the pane that was clicked, whose scale the others take; row:
    *   of the answer
    */
   selectNode(node, { from = -1, row } = {}) {
+    this.#forget();
     this.selection = selectionOf(this.scene, node);
     this.row = row ?? this.rows.findIndex((nodes) => nodes.includes(node));
+    this.trail.visit(node);
     this.emit("selectionchange", this.selection);
     const source = this.viewers[from];
     const least = source ? (source.legible ? source.view.scale : 0) : READING_SCALE;
@@ -63,11 +86,124 @@ export class FXGraphCompare extends Emitter {
   }
 
   clearSelection() {
-    if (!this.selection && this.row < 0) return;
-    this.selection = null;
-    this.row = -1;
-    for (const viewer of this.viewers) viewer.setMarks({ selection: null });
+    if (!this.selection && this.row < 0 && this.edge < 0 && !this.module) return;
+    this.#forget();
     this.emit("selectionchange", null);
+  }
+
+  #forget() {
+    Object.assign(this, { selection: null, row: -1, edge: -1, module: null, reach: null, hops: { up: 0, down: 0 } });
+    for (const viewer of this.viewers) viewer.setMarks({ selection: null, edge: -1, reach: null });
+  }
+
+  /** Shows what an edge carries. @param {number} edge */
+  selectEdge(edge) {
+    this.#forget();
+    this.edge = edge;
+    for (const viewer of this.viewers) viewer.setMarks({ edge });
+    this.emit("selectionchange", null);
+  }
+
+  /** Shows what a module's nodes are together. @param {number} pane @param {number} block */
+  selectModule(pane, block) {
+    this.#forget();
+    this.module = { pane, block };
+    this.emit("selectionchange", null);
+  }
+
+  /** Selects what was selected before, or after that again. @param {1|-1} step */
+  stepTrail(step) {
+    const node = this.trail.go(step);
+    if (node >= 0) this.selectNode(node);
+  }
+
+  /** Shows what the selection depends on, or what depends on it, in every pane. @param {"up"|"down"} direction @param {number} hops */
+  showReach(direction, hops) {
+    if (!this.selection) return;
+    this.hops = { ...this.hops, [direction]: hops };
+    const from = this.selection.shares.flatMap(({ members, lead }) => (members.length ? [lead] : []));
+    const { up, down } = this.hops;
+    this.reach = { up: reached(this.scene, from, up, "up"), down: reached(this.scene, from, down, "down") };
+    const shown = up || down ? this.reach : null;
+    for (const viewer of this.viewers) viewer.setMarks({ reach: shown });
+    this.emit("reachchange", this.reach);
+  }
+
+  /** Opens what is closed and closes what is open. @param {number} pane @param {"module"|"graph"} kind @param {number} number */
+  toggleFold(pane, kind, number) {
+    const part = this.scene.panes[pane];
+    const toggled = (set) => new Set(set.has(number) ? [...set].filter((one) => one !== number) : [...set, number]);
+    if (kind === "module") this.fold(pane, toggled(part.closed));
+    else this.fold(pane, part.closed, toggled(part.closedGraphs));
+  }
+
+  /** @param {number} pane @param {Set<number>} closed blocks @param {Set<number>} [closedGraphs] */
+  fold(pane, closed, closedGraphs) {
+    const viewer = this.viewers[pane];
+    const part = this.scene.panes[pane];
+    const [held] = viewer.view ? nearestToMiddle(this.scene, part, viewer.view, viewer.size) : [];
+    const before = held === undefined ? null : { x: this.scene.x[held], y: this.scene.y[held] };
+    this.scene.fold(part, closed, closedGraphs);
+    viewer.relayout();
+    if (before) {
+      const { x, y, scale } = viewer.view;
+      viewer.setView({ x: x + this.scene.x[held] - before.x, y: y + this.scene.y[held] - before.y, scale });
+    }
+    this.emit("foldchange", { pane });
+  }
+
+  /** Closes all modules of a depth, in every pane. @param {number} depth 0 for the outermost; Infinity opens all */
+  foldTo(depth) {
+    for (const pane of this.scene.panes) {
+      const hierarchy = this.scene.hierarchy(pane);
+      const closed = new Set();
+      hierarchy.depth.forEach((own, i) => own === depth && closed.add(hierarchy.first + i));
+      this.fold(pane.number, closed);
+    }
+    this.depth = depth;
+  }
+
+  /** @returns {number} of the deepest module on the page, and one more */
+  get depths() {
+    return Math.max(
+      0,
+      ...this.scene.panes.flatMap((pane) => [...this.scene.hierarchy(pane).depth].map((own) => own + 1)),
+    );
+  }
+
+  /** Moves all other panes as one was moved. @param {number} pane */
+  follow(pane) {
+    const source = this.viewers[pane];
+    const anchors = nearestToMiddle(this.scene, this.scene.panes[pane], source.view, source.size);
+    for (const [number, viewer] of this.viewers.entries()) {
+      if (number === pane || !viewer.view) continue;
+      const anchor = anchorIn(this.scene, anchors, this.scene.panes[number]);
+      if (anchor) viewer.setView(followed(this.scene, anchor, source.view, source.size, viewer.size));
+    }
+  }
+
+  /** Shows an overlay beside the one that fills the boxes. @param {"border"|"badge"|"label"} slot @param {number} index -1 for none */
+  setLayer(slot, index) {
+    this.layers[slot] = this.colorings.names[index] === undefined ? -1 : index;
+    this.#layer();
+    this.emit("colorchange", { index: this.color });
+  }
+
+  #layer() {
+    for (const viewer of this.viewers) {
+      const layer = (index) => {
+        const coloring = index >= 0 ? this.colorings.at(index) : null;
+        return coloring && { coloring, style: styleOf(coloring, viewer.ink.theme) };
+      };
+      const { border, badge, label } = this.layers;
+      viewer.setLayers({ border: layer(border), badge: layer(badge), label: layer(label) });
+    }
+  }
+
+  /** Gives the coloured metric's scale other ends. @param {{min: number, max: number}|null} range null: its own */
+  setRange(range) {
+    this.colorings.setRange(this.color, range);
+    this.setColorBy(this.color);
   }
 
   /** Selects the best node of a row of the answer. @param {number} row */
@@ -111,14 +247,16 @@ export class FXGraphCompare extends Emitter {
   /** @param {number} index among `colorings` */
   setColorBy(index) {
     if (!this.colorings.names[index]) return;
-    this.color = index;
+    this.color = this.colorings.current = index;
     for (const viewer of this.viewers) viewer.setColoring(this.coloring);
+    this.#layer();
     this.emit("colorchange", { index });
   }
 
   /** @param {import("./themes.js").Theme} theme */
   setTheme(theme) {
     for (const viewer of this.viewers) viewer.setTheme(theme);
+    this.#layer();
     this.emit("themechange", { theme });
   }
 

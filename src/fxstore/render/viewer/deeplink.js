@@ -1,26 +1,79 @@
-// The selection in the address, so that a link reopens it.
+// The page's state in the address, so that a link reopens the same view.
 
-/** @param {string} hash @returns {number|null} the nid that a hash names */
-export function nidIn(hash) {
-  const value = new URLSearchParams(hash.replace(/^#/, "")).get("node");
-  return value !== null && /^-?\d{1,16}$/.test(value) ? Number(value) : null;
+/**
+ * @typedef {{node: number|null, name: string|null, stage: string|null, run: string|null, color: string|null,
+ *   search: string|null, panes: string[]|null}} Link
+ */
+
+/** @param {string} hash @returns {Link} what it names; `#node=NID` alone is enough */
+export function linkIn(hash) {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const node = given.get("node");
+  const isNid = node !== null && /^-?\d{1,16}$/.test(node);
+  return {
+    node: isNid ? Number(node) : null,
+    name: isNid ? given.get("name") : node,
+    stage: given.get("stage"),
+    run: given.get("run"),
+    color: given.get("color"),
+    search: given.get("q"),
+    panes: given.has("panes") ? given.get("panes").split(",").filter(Boolean) : null,
+  };
+}
+
+/** @param {import("./scene.js").Scene} scene @param {Link} link @returns {number} its node by nid, else by stage and name, or -1 */
+export function linkedNode(scene, { node, name, stage, run }) {
+  const known = node === null ? -1 : scene.nodeOf(node);
+  if (known >= 0 || name === null) return known;
+  for (const pane of scene.panes) {
+    if ((stage !== null && pane.title !== stage) || (run !== null && pane.run && pane.run !== run)) continue;
+    for (let at = pane.first; at < pane.end; at++) if (scene.text("name", at) === name) return at;
+  }
+  return -1;
+}
+
+/** @param {import("./app.js").PageApp} app @returns {string} */
+export function hashOf({ compare, scene, panes, search }) {
+  const out = new URLSearchParams();
+  const node = compare.selection?.node ?? -1;
+  if (node >= 0) {
+    const pane = scene.paneOf(node);
+    if (pane.run) out.set("run", pane.run);
+    out.set("stage", pane.title);
+    out.set("node", String(scene.nids[node]));
+    out.set("name", scene.text("name", node) ?? "");
+  }
+  if (compare.color) out.set("color", compare.colorings.names[compare.color]);
+  if (search.input.value.trim()) out.set("q", search.input.value.trim());
+  const order = panes.shown();
+  if (order.some((pane, i) => pane !== i) || order.length < scene.panes.length) out.set("panes", order.join(","));
+  return out.size ? `#${out}` : "#";
 }
 
 /** Follows the address, and keeps it. @param {import("./app.js").PageApp} app @returns {() => void} detaches */
-export function attachDeepLink({ window, compare, scene }) {
+export function attachDeepLink(app) {
+  const { window, compare, scene } = app;
   const follow = () => {
-    const node = scene.nodeOf(nidIn(window.location.hash) ?? NaN);
+    const link = linkIn(window.location.hash);
+    const color = compare.colorings.names.indexOf(link.color);
+    if (color >= 0) compare.setColorBy(color);
+    if (link.panes) app.panes.showOnly(link.panes.map(Number));
+    if (link.search !== null && link.search !== app.search.input.value) compare.search(link.search);
+    const node = linkedNode(scene, link);
     if (node >= 0 && node !== compare.selection?.node) compare.selectNode(node);
   };
-  const detach = compare.on("selectionchange", (selection) => {
-    const hash = selection ? `#node=${scene.nids[selection.node]}` : "#";
+  const keep = () => {
+    const hash = hashOf(app);
     if (window.location.protocol === "about:" || hash === window.location.hash) return;
     window.history.replaceState(null, "", hash);
-  });
-  window.addEventListener("hashchange", follow);
+  };
   follow();
+  const detach = ["selectionchange", "colorchange", "searchchange", "panechange"].map((event) =>
+    compare.on(event, keep),
+  );
+  window.addEventListener("hashchange", follow);
   return () => {
-    detach();
+    for (const off of detach) off();
     window.removeEventListener("hashchange", follow);
   };
 }

@@ -1,6 +1,9 @@
 // The details panel: one table for the whole sync set, or the page's facts while nothing is selected.
 
+import { copyText, tableText } from "./copytext.js";
 import { detailRows } from "./facts.js";
+import { smallHistogram, statisticsOf, statisticsText } from "./histogramrow.js";
+import { edgeDetails, moduleDetails } from "./otherdetails.js";
 import { visible } from "./visible.js";
 
 const MOST_CHIPS = 12;
@@ -8,31 +11,80 @@ const MOST_CHIPS = 12;
 export class DetailsPanel {
   /**
    * @param {ReturnType<import("./dom.js").builder>} h @param {import("./scene.js").Scene} scene
-   * @param {() => import("./coloring.js").Coloring[]} colorings metrics only
-   * @param {(node: number) => void} select
+   * @param {import("./compare.js").FXGraphCompare} compare
    */
-  constructor(h, scene, colorings, select) {
-    Object.assign(this, { h, scene, colorings, select });
+  constructor(h, scene, compare) {
+    Object.assign(this, { h, scene, compare });
     this.root = h("section", { class: "fx-details", "aria-label": "Details", tabindex: 0 });
-    this.show(null, []);
+    compare.on("reachchange", () => this.tellReach());
+    this.show([]);
   }
 
-  /** @param {import("./selection.js").Selection|null} selection @param {number[]} panes those in view, in order */
-  show(selection, panes) {
-    this.root.replaceChildren(selection ? this.table(selection, panes) : this.facts());
+  select(node) {
+    this.compare.selectNode(node);
+  }
+
+  /** @param {number[]} panes those in view, in order */
+  show(panes) {
+    this.root.replaceChildren(this.content(panes));
     this.root.scrollTop = 0;
+    this.tellReach();
+  }
+
+  content(panes) {
+    const { h, scene, compare } = this;
+    const { selection, edge, module } = compare;
+    const select = (node) => this.select(node);
+    if (selection) return this.table(selection, panes);
+    if (edge >= 0) return edgeDetails(h, scene, edge, select);
+    if (!module) return this.facts();
+    const toggle = () => compare.toggleFold(module.pane, "module", module.block);
+    return moduleDetails(h, scene, module, compare.colorings.overlays(), { select, toggle });
+  }
+
+  /** The corner of the table: what can be done with the selection. */
+  tools() {
+    const { h, compare } = this;
+    const button = (text, title, onclick) => h("button", { title, onclick }, text);
+    const more = (direction) => compare.showReach(direction, compare.hops[direction] + 1);
+    this.reachNote = h("span", { class: "fx-muted", "aria-live": "polite" });
+    return h(
+      "div",
+      { class: "fx-tools" },
+      button("↑ inputs", "Show what it depends on, one hop more (u); all: U", () => more("up")),
+      button("↓ users", "Show what depends on it, one hop more (d); all: D", () => more("down")),
+      button("copy", "Copy this table as text (c)", () => this.copy()),
+      this.reachNote,
+    );
+  }
+
+  tellReach() {
+    const { reach, hops } = this.compare;
+    if (!this.reachNote) return;
+    const part = (sign, nodes, count) =>
+      count && `${sign} ${nodes.size} in ${Number.isFinite(count) ? count : "all"} hop${count === 1 ? "" : "s"}`;
+    const told = reach ? [part("↑", reach.up, hops.up), part("↓", reach.down, hops.down)].filter(Boolean) : [];
+    this.reachNote.textContent = told.join(", ");
+  }
+
+  /** @returns {Promise<void>} puts the table on the clipboard, cells apart by tabs */
+  copy() {
+    const table = this.root.querySelector("table");
+    return table ? copyText(this.root.ownerDocument, tableText(table)) : Promise.resolve();
   }
 
   table(selection, panes) {
     const { h, scene } = this;
     const heads = panes.map((pane) => this.head(selection, pane));
-    const rows = detailRows(scene, selection, panes, this.colorings()).map(({ label, cells }) =>
+    const rows = detailRows(scene, selection, panes, this.compare.colorings.overlays()).map(({ label, cells }) =>
       h("tr", {}, h("th", { scope: "row" }, label), ...cells.map((cell) => this.cell(cell))),
     );
+    const values = this.values(selection, panes);
+    if (values) rows.splice(2, 0, values);
     return h(
       "table",
       { class: "fx-table" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), ...heads)),
+      h("thead", {}, h("tr", {}, h("td", {}, this.tools()), ...heads)),
       h("tbody", {}, ...rows),
     );
   }
@@ -73,6 +125,18 @@ export class DetailsPanel {
     );
   }
 
+  /** Statistics of the values themselves, where they were captured. */
+  values(selection, panes) {
+    const { h, scene } = this;
+    const known = panes.map((pane) => {
+      const { lead } = selection.shares[pane];
+      return lead < 0 ? null : statisticsOf(scene, lead);
+    });
+    if (!known.some(Boolean)) return null;
+    const cell = (one) => h("td", {}, one && smallHistogram(h, one), one && statisticsText(one));
+    return h("tr", {}, h("th", { scope: "row" }, "values"), ...known.map(cell));
+  }
+
   facts() {
     const { h, scene } = this;
     const fact = ([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
@@ -80,6 +144,7 @@ export class DetailsPanel {
       "div",
       { class: "fx-about" },
       h("p", {}, "Click a node: what it became lights up in every pane. Press ? for the keys."),
+      scene.header.leftOut && h("p", { class: "fx-left-out" }, scene.header.leftOut),
       h("dl", { class: "fx-facts", "aria-label": "About this page" }, ...scene.header.facts.map(fact)),
     );
   }

@@ -2,6 +2,7 @@
 
 import { NO_DATA, OTHER } from "./coloring.js";
 import { colorName } from "./colorings.js";
+import { inputsText } from "./inputs.js";
 import { metricText } from "./metrictext.js";
 
 /**
@@ -20,7 +21,9 @@ const PROPERTIES = [
   ["code", (scene, node) => scene.text("source_code", node)?.trim() ?? null, true, "code"],
   ["role", (scene, node) => scene.text("role", node), true],
   ["backend", (scene, node) => scene.text("backend", node), true],
+  ["inputs", inputsText, false, "code"],
   ["graph", (scene, node) => scene.graphOf(node).title || null, false],
+  ["not shown", moreText, false],
   ["attrs", (scene, node) => attrsText(scene.text("attrs", node)), true, "code"],
 ];
 
@@ -70,6 +73,12 @@ export function sourceOf(scene, node) {
   const file = scene.text("source_file", node);
   const line = scene.columns.get("node.source_line")[node];
   return file === null ? null : line < 0 ? file : `${file}:${line}`;
+}
+
+/** @returns {string|null} how many neighbours of a node are not on the page */
+function moreText(scene, node) {
+  const more = scene.columns.get("node.more")?.[node];
+  return more ? `${more} more neighbours, not on this page` : null;
 }
 
 function row(scene, nodes, selected, [label, read, compared, kind = "text"]) {

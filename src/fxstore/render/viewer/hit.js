@@ -1,8 +1,32 @@
-// Which node lies under a point.
+// What lies under a point.
 
 import { toScene } from "./viewport.js";
+import { frameOf, TITLE_HEIGHT } from "./place.js";
 
 const REACH_PX = 4;
+const EDGE_REACH_PX = 5;
+const HEAD_PX = 15;
+const LEAST_EDGE_SCALE = 0.1;
+
+/**
+ * @typedef {{kind: "node"|"edge"|"module"|"graph"|"none", number: number}} Target
+ */
+
+/**
+ * @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane
+ * @param {import("./viewport.js").View} view @param {number} px @param {number} py @returns {Target}
+ */
+export function targetUnder(scene, pane, view, px, py) {
+  const node = nodeUnder(scene, pane, view, px, py);
+  if (node >= 0) return { kind: "node", number: node };
+  const [x, y] = toScene(view, px, py);
+  const module = moduleUnder(scene, pane, view, x, y);
+  if (module >= 0) return { kind: "module", number: module };
+  const graph = graphUnder(pane, view, x, y);
+  if (graph >= 0) return { kind: "graph", number: graph };
+  const edge = view.scale >= LEAST_EDGE_SCALE ? edgeUnder(scene, pane, view, x, y) : -1;
+  return edge >= 0 ? { kind: "edge", number: edge } : { kind: "none", number: -1 };
+}
 
 /**
  * @param {import("./scene.js").Scene} scene
@@ -22,4 +46,50 @@ export function nodeUnder(scene, pane, view, px, py) {
     if (outside < least || (outside === least && away < centre)) [best, least, centre] = [node, outside, away];
   });
   return best;
+}
+
+/** @returns {number} the closed module there, or the open one whose head is there, or -1 */
+function moduleUnder(scene, pane, view, x, y) {
+  const first = pane.graphs[0]?.firstBlock ?? 0;
+  let best = -1;
+  pane.blockTree.query(x, y, x, y, (i) => {
+    const b = first + i;
+    const isClosed = pane.closed.has(b);
+    const tall = scene.blocks[3][b] * view.scale > 2 * HEAD_PX;
+    if (b > best && (isClosed || (tall && (y - scene.blocks[1][b]) * view.scale < HEAD_PX))) best = b;
+  });
+  return best;
+}
+
+/** @returns {number} the graph whose title is there, or -1 */
+function graphUnder(pane, view, x, y) {
+  if (TITLE_HEIGHT * view.scale < 6) return -1;
+  const under = pane.graphs.find((graph) => {
+    const { left, top, right, bottom } = frameOf(graph);
+    return graph.title && x >= left && x <= right && y >= top && y <= (graph.closed ? bottom : top + TITLE_HEIGHT);
+  });
+  return under ? under.number : -1;
+}
+
+/** @returns {number} the nearest edge within a few pixels, or -1 */
+export function edgeUnder(scene, pane, view, x, y) {
+  const reach = EDGE_REACH_PX / view.scale;
+  let [best, least] = [-1, reach];
+  pane.edgeTree.query(x - reach, y - reach, x + reach, y + reach, (i) => {
+    const edge = pane.firstEdge + i;
+    const away = distanceTo(scene, edge, x, y);
+    if (away < least) [best, least] = [edge, away];
+  });
+  return best;
+}
+
+function distanceTo({ cornerStart, cornerX, cornerY }, edge, x, y) {
+  let least = Infinity;
+  for (let i = cornerStart[edge] + 1; i < cornerStart[edge + 1]; i++) {
+    const [ax, ay, bx, by] = [cornerX[i - 1], cornerY[i - 1], cornerX[i], cornerY[i]];
+    const length = (bx - ax) ** 2 + (by - ay) ** 2;
+    const part = length ? Math.min(1, Math.max(0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length)) : 0;
+    least = Math.min(least, Math.hypot(x - ax - part * (bx - ax), y - ay - part * (by - ay)));
+  }
+  return least;
 }

@@ -1,17 +1,23 @@
-// What the colours mean.
+// What the colours mean: the scale with its ends, how the values are spread over it, and what is no number.
 
 import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF, STEPS, styleOf, valueAt } from "./coloring.js";
-import { brief, grouped, isTime, withUnit } from "./numbers.js";
+import { brief, formatted, grouped, isTime, withUnit } from "./numbers.js";
+import { histogramOf } from "./profile.js";
+
+const BINS = 32;
+const LEAST_HISTOGRAM = 3;
 
 /**
  * @param {ReturnType<import("./dom.js").builder>} h @param {import("./coloring.js").Coloring} coloring
- * @param {import("./themes.js").Theme} theme @returns {HTMLElement}
+ * @param {import("./themes.js").Theme} theme
+ * @param {{range: (range: {min: number, max: number}|null) => void, find: (query: string) => void}|null} actions
+ * @returns {HTMLElement}
  */
-export function legend(h, coloring, theme) {
+export function legend(h, coloring, theme, actions = null) {
   const style = styleOf(coloring, theme);
   const parts = coloring.categories
-    ? categories(h, coloring, style, theme)
-    : [scale(h, coloring, style), ...specials(h, coloring, style, theme)];
+    ? [...categories(h, coloring, style, theme), ...specials(h, coloring, style, theme)]
+    : [scale(h, coloring, style, actions), ...specials(h, coloring, style, theme)];
   return h("div", { class: "fx-legend", role: "group", "aria-label": "Legend" }, ...parts);
 }
 
@@ -26,7 +32,7 @@ export function ticks({ domain, better, unit, metric }) {
   return texts.map((text, i) => ({ text, title: `${metric} ${withUnit(values[i], unit)}${rest}` }));
 }
 
-function scale(h, coloring, style) {
+function scale(h, coloring, style, actions) {
   const { domain, better, unit } = coloring;
   if (!domain) return h("span", { class: "fx-muted" }, "no number on this page");
   const [left, middle, right] = ticks(coloring).map(({ text, title }) => h("span", { title }, text));
@@ -35,14 +41,93 @@ function scale(h, coloring, style) {
   bar.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
   const ends = better ? ["good", "bad"] : ["low", "high"];
   const hint = [!isTime(unit) && unit, domain.log && "log"].filter(Boolean).join(", ");
+  const axis = h("span", { class: "fx-axis" }, bar, h("span", { class: "fx-ticks" }, left, middle, right));
+  if (actions) axis.prepend(histogram(h, coloring, actions.find));
   return h(
     "span",
     { class: "fx-scale" },
     h("span", { class: "fx-end" }, ends[0]),
-    h("span", { class: "fx-axis" }, bar, h("span", { class: "fx-ticks" }, left, middle, right)),
+    axis,
     h("span", { class: "fx-end" }, ends[1]),
     hint && h("span", { class: "fx-muted" }, hint),
+    actions && rangeEditor(h, coloring, actions.range),
   );
+}
+
+/** Bars above the scale; one finds the nodes whose values lie there. */
+function histogram(h, coloring, find) {
+  const { counts, from, to } = histogramOf(coloring, BINS);
+  const most = Math.max(...counts);
+  const order = coloring.better === "higher" ? [...counts.keys()].reverse() : [...counts.keys()];
+  const bars = order.map((i) => {
+    const title = `${grouped(counts[i])} nodes from ${withUnit(from[i], coloring.unit)} to ${withUnit(to[i], coloring.unit)}`;
+    const last = i === BINS - 1;
+    const onclick = () => counts[i] && find(betweenQuery(coloring.metric, from[i], to[i], last));
+    const bar = h("button", { class: "fx-bin", title, "aria-label": title, tabindex: -1, onclick }, h("i", {}));
+    bar.firstChild.style.height = counts[i]
+      ? `${Math.max(LEAST_HISTOGRAM, (100 * Math.sqrt(counts[i])) / Math.sqrt(most))}%`
+      : "0";
+    return bar;
+  });
+  return h(
+    "span",
+    { class: "fx-histogram", role: "group", "aria-label": `Distribution of ${coloring.metric}` },
+    ...bars,
+  );
+}
+
+/** @param {string} metric @param {number} from @param {number} to @param {boolean} closed whether `to` belongs to it @returns {string} */
+export function betweenQuery(metric, from, to, closed) {
+  const name = /[\s"]/.test(metric) ? metric.replaceAll('"', "") : metric;
+  const word = (op, value) => (name.includes(" ") ? `"${name}${op}${value}"` : `${name}${op}${value}`);
+  return `${word(">=", from)} ${word(closed ? "<=" : "<", to)}`;
+}
+
+/** Two fields for the ends of the scale; empty ones give it its own again. */
+function rangeEditor(h, { domain, own, metric }, change) {
+  const field = (label, value) =>
+    h("input", {
+      type: "text",
+      inputmode: "decimal",
+      size: 8,
+      "aria-label": `${label} of the scale of ${metric}`,
+      value: String(value),
+    });
+  const [least, most] = [field("Lower end", domain.min), field("Upper end", domain.max)];
+  const narrowed = domain.min !== own.min || domain.max !== own.max;
+  const apply = () => {
+    const range = rangeOf(least.value, most.value, own);
+    if (range === undefined) most.setAttribute("aria-invalid", "true");
+    else change(range);
+  };
+  const onkeydown = (event) => event.key === "Enter" && apply();
+  return h(
+    "details",
+    { class: "fx-menu fx-range" },
+    h(
+      "summary",
+      { title: "Change the ends of the scale", class: narrowed ? "fx-on" : null, "aria-label": "Range" },
+      "⇹",
+    ),
+    h(
+      "div",
+      { class: "fx-pop", onkeydown },
+      h("label", {}, "from ", least),
+      h("label", {}, "to ", most),
+      h("button", { onclick: apply }, "Apply"),
+      h("button", { onclick: () => change(null) }, `Whole range (${formatted(own.min)} to ${formatted(own.max)})`),
+    ),
+  );
+}
+
+/**
+ * @param {string} least @param {string} most what was typed; '' for the metric's own end
+ * @param {{min: number, max: number}} own @returns {{min: number, max: number}|null|undefined} undefined: no range
+ */
+export function rangeOf(least, most, own) {
+  const [min, max] = [least.trim() ? Number(least) : own.min, most.trim() ? Number(most) : own.max];
+  if (!Number.isFinite(min) || !Number.isFinite(max) || min >= max) return undefined;
+  return min === own.min && max === own.max ? null : { min, max };
 }
 
 function specials(h, coloring, style, theme) {

@@ -36,6 +36,15 @@ export function isTime(unit) {
 }
 
 /**
+ * @param {number} value @param {string|null} from a unit of time, or null @param {string|null} to
+ * @returns {number} the value in the other unit, where both are units of time
+ */
+export function converted(value, from, to) {
+  const [given, wanted] = [secondsIn(from?.toLowerCase() ?? null), secondsIn(to)];
+  return given && wanted ? Number(((value * given) / wanted).toPrecision(12)) : value;
+}
+
+/**
  * @param {number} value @param {string|null} unit
  * @returns {string} times in the unit that people would use: 201229 ns are 201.23 µs
  */

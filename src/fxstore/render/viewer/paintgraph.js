@@ -10,26 +10,26 @@ const FAR_EDGE_PX = 14;
 const FAR_MOST_EDGES = 4000;
 const LABEL_FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
-/** Module boxes, outermost first, each a little darker than the one around it. */
+/** Open module boxes, outermost first, each a little darker than the one around it. */
 export function paintBlocks(context, ink, pane, box, scale) {
   const { scene, theme } = ink;
   const [lefts, tops, widths, heights] = scene.blocks;
+  const first = pane.graphs[0]?.firstBlock ?? 0;
+  const inView = [];
+  pane.blockTree.query(box.left, box.top, box.right, box.bottom, (i) => inView.push(first + i));
   context.lineWidth = 1 / scale;
   const taken = new Set();
-  for (const graph of pane.graphs) {
-    for (let b = graph.firstBlock; b < graph.firstBlock + graph.blocks; b++) {
-      const [left, top, width, height] = [lefts[b], tops[b], widths[b], heights[b]];
-      if (left > box.right || top > box.bottom || left + width < box.left || top + height < box.top) continue;
-      if (height * scale < 3) continue;
-      context.globalAlpha = theme.dark ? 0.07 : 0.05;
-      context.fillStyle = theme.graph.block;
-      context.fillRect(left, top, width, height);
-      context.globalAlpha = 0.3;
-      context.strokeStyle = theme.graph.block;
-      context.strokeRect(left, top, width, height);
-      context.globalAlpha = 1;
-      if (width * scale > 70 && height * scale > 30) blockLabel(context, ink, b, scale, taken);
-    }
+  for (const b of inView) {
+    const [left, top, width, height] = [lefts[b], tops[b], widths[b], heights[b]];
+    if (height * scale < 3 || pane.closed.has(b)) continue;
+    context.globalAlpha = theme.dark ? 0.07 : 0.05;
+    context.fillStyle = theme.graph.block;
+    context.fillRect(left, top, width, height);
+    context.globalAlpha = 0.3;
+    context.strokeStyle = theme.graph.block;
+    context.strokeRect(left, top, width, height);
+    context.globalAlpha = 1;
+    if (width * scale > 70 && height * scale > 30) blockLabel(context, ink, b, scale, taken);
   }
 }
 
@@ -91,12 +91,13 @@ function paintFrame(context, theme, graph, scale) {
   context.globalAlpha = 1;
   context.strokeRect(left, top, right - left, bottom - top);
   if (TITLE_HEIGHT * scale < 7) return;
+  const title = graph.closed ? `▸ ${graph.title} · ${graph.nodes} nodes` : graph.title;
   context.font = `600 12px ${LABEL_FONT}`;
   context.fillStyle = theme.graph.label;
   context.textBaseline = "middle";
   context.textAlign = "left";
   context.fillText(
-    shortened(visible(graph.title), Math.max(4, Math.floor((right - left - 16) / 7.5))),
+    shortened(visible(title), Math.max(4, Math.floor((right - left - 16) / 7.5))),
     left + 8,
     top + TITLE_HEIGHT / 2,
   );
@@ -149,6 +150,7 @@ export function strokeEdges(context, scene, edges) {
   for (let from = 0; from < edges.length; from += CHUNK) {
     context.beginPath();
     for (const edge of edges.slice(from, from + CHUNK)) {
+      if (scene.isHidden(edge)) continue;
       let at = cornerStart[edge];
       const end = cornerStart[edge + 1];
       if (at < end) context.moveTo(cornerX[at], cornerY[at]);

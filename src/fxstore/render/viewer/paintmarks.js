@@ -1,6 +1,8 @@
 // What lies over the picture: the selection, highlighted and found nodes, the node under the pointer. In the pane's pixels.
 
+import { edgesInto, edgesOutOf } from "./adjacency.js";
 import { FAR } from "./lod.js";
+import { paintClosed } from "./paintclosed.js";
 import { strokeEdges } from "./paintgraph.js";
 import { paintNodes } from "./paintnodes.js";
 import { toScreen, visibleBox } from "./viewport.js";
@@ -8,21 +10,23 @@ import { toScreen, visibleBox } from "./viewport.js";
 const LEAST_MARK_PX = 6;
 const SMALL_PX = 4;
 const MOST_EDGES = 500;
+const MOST_REACHED = 4000;
 const MAX_BADGE_RANK = 99;
 const BADGE_FONT = '700 10px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 /**
  * @typedef {{selection: import("./selection.js").Selection|null, ranks: Map<number, {rank: number, named: boolean}>,
- *   hits: Uint8Array|null, hover: number}} Marks
+ *   hits: Uint8Array|null, hover: number, edge: number, reach: {up: Map<number, number>, down: Map<number, number>}|null}} Marks
+ *   edge: the selected one, or -1; reach: what the selection depends on and what depends on it
  */
 
 /** @param {import("./paintnodes.js").Ink} ink @param {import("./scene.js").PaneScene} pane @param {Marks} marks */
 export function paintMarks(context, ink, pane, view, size, level, marks) {
   const { theme } = ink;
-  if (marks.selection) {
-    veil(context, theme, size);
-    paintMembers(context, ink, pane, view, level, marks.selection);
-  }
+  if (marks.selection || marks.edge >= 0) veil(context, theme, size);
+  if (marks.selection && marks.reach) paintReach(context, ink, pane, view, level, marks.reach);
+  if (marks.selection) paintMembers(context, ink, pane, view, level, marks.selection);
+  if (marks.edge >= pane.firstEdge && marks.edge < pane.endEdge) paintEdge(context, ink, view, level, marks.edge);
   if (marks.hits) paintHits(context, ink, pane, view, size, marks.hits);
   const ranked = rankedInView(ink.scene, pane, view, size, marks.ranks);
   context.globalAlpha = marks.selection ? 0.4 : 1;
@@ -43,33 +47,76 @@ function veil(context, theme, size) {
   context.globalAlpha = 1;
 }
 
+/** Draws in scene units. */
+function inScene(context, view, draw) {
+  context.save();
+  context.scale(view.scale, view.scale);
+  context.translate(-view.x, -view.y);
+  draw();
+  context.restore();
+}
+
 function paintMembers(context, ink, pane, view, level, selection) {
   const { scene, theme } = ink;
   const { members } = selection.shares[pane.number];
   if (!members.length) return;
-  context.save();
-  context.scale(view.scale, view.scale);
-  context.translate(-view.x, -view.y);
-  context.strokeStyle = theme.graph.select;
-  context.lineWidth = 1.5 / view.scale;
-  if (level !== FAR) strokeEdges(context, scene, edgesOf(scene, pane, members[0].node));
-  paintNodes(
-    context,
-    ink,
-    members.map((member) => member.node),
-    level,
-    view.scale,
-  );
-  context.restore();
+  const nodes = members.map((member) => member.node);
+  inScene(context, view, () => {
+    context.strokeStyle = theme.graph.select;
+    context.lineWidth = 1.5 / view.scale;
+    if (level !== FAR) strokeEdges(context, scene, edgesOf(scene, nodes[0]));
+    paintNodes(context, ink, nodes, level, view.scale);
+    paintHolders(context, ink, pane, view.scale, nodes);
+  });
+}
+
+/** The closed modules that hold some nodes. */
+function paintHolders(context, ink, pane, scale, nodes) {
+  const held = nodes.filter((node) => ink.scene.holder[node] >= 0);
+  for (const node of held.slice(0, MOST_EDGES)) {
+    const [x, y] = [ink.scene.x[node], ink.scene.y[node]];
+    paintClosed(context, ink, pane, { left: x, top: y, right: x, bottom: y }, scale);
+  }
+}
+
+function paintEdge(context, ink, view, level, edge) {
+  const { scene, theme } = ink;
+  const ends = [scene.edgeSrc[edge], scene.edgeDst[edge]];
+  inScene(context, view, () => {
+    context.strokeStyle = theme.graph.select;
+    context.lineWidth = 3 / view.scale;
+    strokeEdges(context, scene, [edge]);
+    paintNodes(context, ink, ends, level, view.scale);
+  });
+  for (const node of ends) ring(context, ink, view, node, theme.graph.select, 1.5, 2);
+}
+
+/** What lies up and down from the selection stays bright, with the edges between. */
+function paintReach(context, ink, pane, view, level, { up, down }) {
+  const { scene, theme } = ink;
+  const here = (node) => node >= pane.first && node < pane.end;
+  const nodes = [...up.keys(), ...down.keys()].filter(here).slice(0, MOST_REACHED);
+  const edgesWithin = (from, edgesOf, end) =>
+    [...from.keys()]
+      .filter(here)
+      .slice(0, MOST_REACHED)
+      .flatMap((node) =>
+        [...edgesOf(scene, node)].filter((edge) => from.get(end[edge]) < from.get(node) || !from.has(end[edge])),
+      );
+  inScene(context, view, () => {
+    context.lineWidth = 1.75 / view.scale;
+    context.strokeStyle = theme.graph.up;
+    strokeEdges(context, scene, edgesWithin(up, edgesOutOf, scene.edgeDst));
+    context.strokeStyle = theme.graph.down;
+    strokeEdges(context, scene, edgesWithin(down, edgesInto, scene.edgeSrc));
+    paintNodes(context, ink, nodes, level, view.scale);
+    paintHolders(context, ink, pane, view.scale, nodes);
+  });
 }
 
 /** @returns {number[]} the edges that begin or end at a node; of a hub not all, so that it moves as smoothly as the rest */
-function edgesOf(scene, pane, node) {
-  const out = [];
-  for (let edge = pane.firstEdge; edge < pane.endEdge && out.length < MOST_EDGES; edge++) {
-    if (scene.edgeSrc[edge] === node || scene.edgeDst[edge] === node) out.push(edge);
-  }
-  return out;
+function edgesOf(scene, node) {
+  return [...edgesInto(scene, node).subarray(0, MOST_EDGES), ...edgesOutOf(scene, node).subarray(0, MOST_EDGES)];
 }
 
 /**
@@ -131,13 +178,12 @@ function diamond(context, ink, view, node, color) {
   context.fill();
 }
 
-/** Found nodes: a bar beside each, one per few pixels. */
+/** Found nodes, or what is closed around them: a bar beside each, one per few pixels. */
 function paintHits(context, { scene, theme }, pane, view, size, hits) {
   const box = visibleBox(view, size);
   const seen = new Set();
   context.fillStyle = theme.graph.hit;
-  pane.nodeTree.query(box.left, box.top, box.right, box.bottom, (i) => {
-    const node = pane.first + i;
+  const mark = (node) => {
     if (!hits[node]) return;
     const [x, y] = toScreen(view, scene.x[node] - scene.width[node] / 2, scene.y[node]);
     const cell = Math.round(x / 3) * 65536 + Math.round(y / 3);
@@ -145,7 +191,10 @@ function paintHits(context, { scene, theme }, pane, view, size, hits) {
     seen.add(cell);
     const height = Math.max(4, scene.height[node] * view.scale);
     context.fillRect(x - 5, y - height / 2, 4, height);
-  });
+  };
+  pane.nodeTree.query(box.left, box.top, box.right, box.bottom, (i) => mark(pane.first + i));
+  if (!pane.closed.size && !pane.closedGraphs.size) return;
+  for (let node = pane.first; node < pane.end; node++) if (scene.holder[node] !== -1) mark(node);
 }
 
 /** @returns {[number, {rank: number, named: boolean}][]} the highlighted nodes in view, best first */

@@ -1,7 +1,8 @@
 // Nodes on a canvas, in scene units.
 
-import { MISSING, OTHER } from "./coloring.js";
+import { MISSING, NO_DATA, OTHER } from "./coloring.js";
 import { FAR, NEAR } from "./lod.js";
+import { metricText } from "./metrictext.js";
 import { NAME_FONT, TITLE_FONT, labelOf } from "./label.js";
 
 const RADIUS = 4;
@@ -9,17 +10,25 @@ const DASH = [4, 3];
 
 /**
  * @typedef {{scene: import("./scene.js").Scene, theme: import("./themes.js").Theme, coloring: import("./coloring.js").Coloring,
- *   style: import("./coloring.js").BucketStyle, labels: import("./label.js").Labels, hatches: Record<string, CanvasPattern|null>}} Ink
+ *   style: import("./coloring.js").BucketStyle, labels: import("./label.js").Labels, hatches: Record<string, CanvasPattern|null>,
+ *   layers: Record<"border"|"badge"|"label", Layer|null>, stats: any}} Ink
+ * @typedef {{coloring: import("./coloring.js").Coloring, style: import("./coloring.js").BucketStyle}} Layer
+ *   an overlay beside the one that fills the boxes
  */
 
 /**
- * @param {CanvasRenderingContext2D} context @param {Ink} ink @param {ArrayLike<number>} nodes
+ * @param {CanvasRenderingContext2D} context @param {Ink} ink @param {number[]} nodes
  * @param {number} level @param {number} scale
  */
 export function paintNodes(context, ink, nodes, level, scale) {
-  const sorted = byBucket(nodes, ink.coloring);
+  const { holder } = ink.scene;
+  const sorted = byBucket(
+    nodes.filter((node) => holder[node] === -1),
+    ink.coloring,
+  );
   if (level === FAR) return paintFar(context, ink, sorted, scale);
   for (const node of sorted) paintBox(context, ink, node, level, scale);
+  paintLayers(context, ink, sorted, scale);
   if (level === NEAR) for (const node of sorted) paintLabel(context, ink, node);
 }
 
@@ -87,9 +96,36 @@ function paintBox(context, ink, node, level, scale) {
   if (hatch === "dot") context.setLineDash([]);
 }
 
+/** The overlays that do not fill the boxes: a thick border, a dot in the lower right corner. */
+function paintLayers(context, { scene, layers, theme }, nodes, scale) {
+  const { border, badge } = layers;
+  for (const node of border || badge ? nodes : []) {
+    const [width, height] = [scene.width[node], scene.height[node]];
+    const [left, top] = [scene.x[node] - width / 2, scene.y[node] - height / 2];
+    if (border && speaks(border.coloring.buckets[node])) {
+      context.strokeStyle = border.style.fills[border.coloring.buckets[node]];
+      context.lineWidth = Math.min(height / 4, 3.5 / Math.max(scale, 0.5));
+      context.strokeRect(left + 1.5, top + 1.5, width - 3, height - 3);
+    }
+    if (!badge || !speaks(badge.coloring.buckets[node])) continue;
+    context.beginPath();
+    context.arc(left + width - 1, top + height - 1, 5.5, 0, 2 * Math.PI);
+    context.fillStyle = badge.style.fills[badge.coloring.buckets[node]];
+    context.fill();
+    context.strokeStyle = theme.graph.rank;
+    context.lineWidth = 0.8;
+    context.stroke();
+  }
+}
+
+function speaks(bucket) {
+  return bucket !== NO_DATA && bucket !== OTHER && bucket !== MISSING;
+}
+
 function paintLabel(context, ink, node) {
-  const { scene, coloring, style, labels } = ink;
-  const [title, name] = labelOf(scene, node);
+  const { scene, coloring, style, labels, layers } = ink;
+  const [title, own] = labelOf(scene, node);
+  const name = layers.label ? metricText(scene, layers.label.coloring, node) : own;
   const bucket = coloring.buckets[node];
   const room = scene.width[node] - 12;
   const left = scene.x[node] - scene.width[node] / 2 + 6;

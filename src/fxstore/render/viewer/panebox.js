@@ -8,32 +8,38 @@ const SEPARATOR = " · ";
  * @param {ReturnType<import("./dom.js").builder>} h
  * @param {import("./scene.js").PaneScene} pane
  * @param {string} note what tells this pane from the others
- * @param {() => void} fit
+ * @param {{fit: () => void, move: (step: 1|-1) => void, hide: () => void}} actions
  */
-export function paneBox(h, pane, note, fit) {
+export function paneBox(h, pane, note, { fit, move, hide }) {
   const graphs = pane.graphs.length > 1 ? `${pane.graphs.length} graphs` : "";
   const words = [`${grouped(pane.end - pane.first)} nodes`, graphs, note].filter(Boolean).join(" · ");
   const found = h("span", { class: "fx-found", hidden: true });
   const status = h("div", { class: "fx-status", hidden: true });
   const mount = h("div", { class: "fx-mount" }, status);
+  const view = h("div", { class: "fx-view" }, mount);
+  const foot = h("div", { class: "fx-foot" });
   const title = pane.title || `pane ${pane.number + 1}`;
+  const tool = (sign, words, label, onclick) =>
+    h("button", { class: "fx-icon", title: words, "aria-label": `${label} ${title}`, onclick }, sign);
+  const tools = [
+    tool("‹", "Move this pane to the left", "Move left", () => move(-1)),
+    tool("›", "Move this pane to the right", "Move right", () => move(1)),
+    tool("×", "Hide this pane", "Hide", hide),
+    tool("⤢", "Fit this pane", "Fit", fit),
+  ];
   const root = h(
     "section",
     { class: "fx-pane", "aria-label": title },
     h(
       "header",
       { class: "fx-pane-head" },
-      h(
-        "div",
-        { class: "fx-pane-title" },
-        h("h2", { title }, title),
-        h("button", { class: "fx-icon", title: "Fit this pane", "aria-label": `Fit ${title}`, onclick: fit }, "⤢"),
-      ),
+      h("div", { class: "fx-pane-title" }, h("h2", { title }, title), h("span", { class: "fx-pane-tools" }, ...tools)),
       h("p", { class: "fx-subtitle", title: words }, found, words),
     ),
-    mount,
+    view,
+    foot,
   );
-  return { root, mount, status, found };
+  return { root, mount, view, foot, status, found };
 }
 
 /**

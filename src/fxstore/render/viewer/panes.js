@@ -3,6 +3,7 @@
 import { ownParts, paneBox, statusOf } from "./panebox.js";
 import { grouped } from "./numbers.js";
 import { splitter } from "./splitter.js";
+import { visible } from "./visible.js";
 
 const LEAST_PANE_PX = 80;
 
@@ -14,42 +15,97 @@ export class PaneRow {
   constructor(h, scene, actions) {
     Object.assign(this, { h, scene, actions });
     const notes = ownParts(scene.panes.map((pane) => pane.subtitle));
-    this.boxes = scene.panes.map((pane) => paneBox(h, pane, notes[pane.number], () => actions.fit(pane.number)));
-    this.bars = scene.panes.slice(1).map((pane) => this.bar(pane.number));
-    this.root = h(
-      "div",
-      { class: "fx-panes" },
-      ...this.boxes.flatMap((box, i) => (i ? [this.bars[i - 1], box.root] : [box.root])),
+    /** @type {number[]} the panes from left to right */
+    this.order = scene.panes.map((pane) => pane.number);
+    this.boxes = scene.panes.map((pane) =>
+      paneBox(h, pane, notes[pane.number], {
+        fit: () => actions.fit(pane.number),
+        move: (step) => this.move(pane.number, step),
+        hide: () => this.show(pane.number, false),
+      }),
     );
+    this.bars = scene.panes.map((pane) => this.bar(pane.number));
+    this.root = h("div", { class: "fx-panes" });
     this.toggles = scene.panes.map((pane) => this.toggleButton(pane));
-    this.switches = h(
-      "div",
-      { class: "fx-switches", role: "group", "aria-label": "Panes", hidden: scene.panes.length < 2 },
-      ...this.toggles,
-    );
+    this.switches = h("div", {
+      class: "fx-switches",
+      role: "group",
+      "aria-label": "Panes",
+      hidden: scene.panes.length < 2,
+    });
+    this.arrange();
+  }
+
+  /** Puts panes, bars and switches into the page in their order. */
+  arrange() {
+    this.root.replaceChildren(...this.order.flatMap((pane) => [this.bars[pane], this.boxes[pane].root]));
+    this.switches.replaceChildren(...this.order.map((pane) => this.toggles[pane]));
+    const shown = this.shown();
+    for (const [pane, bar] of this.bars.entries()) {
+      const at = shown.indexOf(pane);
+      bar.hidden = at < 1;
+      if (at > 0) bar.setAttribute("aria-label", `Width of ${this.name(shown[at - 1])} and ${this.name(pane)}`);
+    }
+  }
+
+  name(pane) {
+    return visible(this.scene.panes[pane].title) || `pane ${pane + 1}`;
+  }
+
+  /** Moves a pane past the next one in view. @param {number} pane @param {1|-1} step */
+  move(pane, step) {
+    const shown = this.shown();
+    const other = shown[shown.indexOf(pane) + step];
+    if (other === undefined) return;
+    const rest = this.order.filter((one) => one !== pane);
+    rest.splice(rest.indexOf(other) + (step > 0 ? 1 : 0), 0, pane);
+    this.setOrder(rest);
+  }
+
+  /** @param {number[]} order every pane once */
+  setOrder(order) {
+    this.order = order;
+    this.arrange();
+    this.actions.changed();
   }
 
   toggleButton({ number, title }) {
     const key = number < 9 ? ` (${number + 1})` : "";
-    const attributes = { title: `Show or hide ${title}${key}`, "aria-pressed": "true" };
-    return this.h("button", { ...attributes, onclick: () => this.toggle(number) }, title || `pane ${number + 1}`);
+    const attributes = { title: `Show or hide ${title}${key}; Alt and arrow keys move it`, "aria-pressed": "true" };
+    const onkeydown = (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step || !event.altKey) return;
+      this.move(number, step);
+      event.currentTarget.focus();
+      event.preventDefault();
+    };
+    const onclick = () => this.toggle(number);
+    return this.h("button", { ...attributes, onclick, onkeydown }, title || `pane ${number + 1}`);
   }
 
   /** @returns {number[]} the panes in view, in order */
   shown() {
-    return this.scene.panes.map((pane) => pane.number).filter((pane) => !this.boxes[pane].root.hidden);
+    return this.order.filter((pane) => !this.boxes[pane].root.hidden);
   }
 
   /** Shows or hides a pane; the last one in view stays. @param {number} pane @param {boolean} show */
   show(pane, show) {
     if (!this.boxes[pane] || (!show && this.shown().length < 2)) return;
     this.boxes[pane].root.hidden = !show;
-    const [leftmost] = this.shown();
-    for (const [i, bar] of this.bars.entries()) bar.hidden = this.boxes[i + 1].root.hidden || i + 1 === leftmost;
+    this.arrange();
     for (const [i, button] of this.toggles.entries())
       button.setAttribute("aria-pressed", String(!this.boxes[i].root.hidden));
     if (show) this.scrollTo(pane);
     this.actions.changed();
+  }
+
+  /** Shows some panes, in that order. @param {number[]} panes */
+  showOnly(panes) {
+    const wanted = [...new Set(panes)].filter((pane) => this.boxes[pane]);
+    if (!wanted.length) return;
+    for (const pane of wanted) this.show(pane, true);
+    for (const pane of this.order) this.show(pane, wanted.includes(pane));
+    this.setOrder([...wanted, ...this.order.filter((pane) => !wanted.includes(pane))]);
   }
 
   /** Brings a pane itself into view, where they do not all fit side by side. @param {number} pane */
@@ -83,10 +139,7 @@ export class PaneRow {
 
   /** @param {number} right the pane to the right of the bar */
   bar(right) {
-    const left = () =>
-      this.shown()
-        .filter((pane) => pane < right)
-        .at(-1);
+    const left = () => this.shown()[this.shown().indexOf(right) - 1];
     const write = (px) => {
       const pane = left();
       const sum = this.width(pane) + this.width(right);
@@ -97,7 +150,7 @@ export class PaneRow {
       this.boxes[right].root.style.flexGrow = String(sum - first);
     };
     return splitter(this.h, {
-      label: `Width of ${this.scene.panes[right - 1].title} and ${this.scene.panes[right].title}`,
+      label: `Width of ${this.name(right)}`,
       vertical: true,
       read: () => this.width(left()),
       write,

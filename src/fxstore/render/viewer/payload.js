@@ -7,7 +7,7 @@ const TYPES = { i1: Int8Array, i2: Int16Array, i4: Int32Array, f8: Float64Array 
 /**
  * @typedef {{name: string, type: "i1"|"i2"|"i4"|"f8", length: number, delta: boolean}} ColumnEntry
  * @typedef {Int32Array|Float64Array} Column
- * @typedef {{header: any, columns: Map<string, Column>}} Payload
+ * @typedef {{header: any, columns: {get: (name: string) => Column, has: (name: string) => boolean}}} Payload
  */
 
 /** @param {string} text @returns {Promise<ArrayBuffer>} */
@@ -29,14 +29,38 @@ export function decode(buffer) {
   if (header.schema !== "fxstore.page" || header.version !== 1) {
     throw new Error(`this page reads payload version 1, not ${header.schema} ${header.version}`);
   }
-  const columns = new Map();
+  const stored = new Map();
   let offset = aligned(8 + length);
   for (const entry of header.columns) {
-    const stored = new TYPES[entry.type](buffer, offset, entry.length);
-    columns.set(entry.name, widen(stored, entry));
-    offset = aligned(offset + stored.byteLength);
+    const values = new TYPES[entry.type](buffer, offset, entry.length);
+    stored.set(entry.name, { values, entry });
+    offset = aligned(offset + values.byteLength);
   }
-  return { header, columns };
+  return { header, columns: new Columns(stored) };
+}
+
+/** Columns that are widened when they are first asked for: opening a page needs few of them. */
+class Columns {
+  #wide = new Map();
+
+  /** @param {Map<string, {values: any, entry: ColumnEntry}>} stored */
+  constructor(stored) {
+    this.stored = stored;
+  }
+
+  /** @param {string} name @returns {boolean} */
+  has(name) {
+    return this.stored.has(name);
+  }
+
+  /** @param {string} name @returns {Column} empty where the payload has none of that name */
+  get(name) {
+    if (!this.#wide.has(name)) {
+      const found = this.stored.get(name);
+      this.#wide.set(name, found ? widen(found.values, found.entry) : new Int32Array(0));
+    }
+    return this.#wide.get(name);
+  }
 }
 
 /** @param {ArrayLike<number>} stored @param {ColumnEntry} entry @returns {Column} */

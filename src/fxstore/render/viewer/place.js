@@ -7,7 +7,8 @@ const PADDING = 14;
 
 /**
  * @typedef {{number: number, title: string, first: number, nodes: number, firstEdge: number, edges: number,
- *   firstBlock: number, blocks: number, parent: number, width: number, height: number, x: number, y: number}} Graph
+ *   firstBlock: number, blocks: number, parent: number, width: number, height: number,
+ *   fullWidth: number, fullHeight: number, closed: boolean, x: number, y: number}} Graph
  * @typedef {{left: number, top: number, right: number, bottom: number}} Box
  * @typedef {{graph: Graph, width: number, height: number, callees: {part: Family, dx: number, dy: number}[]}} Family
  *   a graph with all that it calls, as one block
@@ -39,7 +40,7 @@ export function frameOf(graph) {
     left: graph.x - pad,
     top: graph.y - pad - headOf(graph),
     right: graph.x + graph.width + pad,
-    bottom: graph.y + graph.height + pad,
+    bottom: graph.y + (graph.closed ? 0 : graph.height + pad),
   };
 }
 
@@ -64,7 +65,8 @@ function callsOf(graphs, localY) {
 function familyOf(graph, calls, localY, seen) {
   seen.add(graph);
   const pad = graph.title ? PADDING : 0;
-  const head = { width: graph.width + 2 * pad, height: graph.height + 2 * pad + headOf(graph) };
+  const inner = graph.closed ? pad : graph.height + 2 * pad;
+  const head = { width: graph.width + 2 * pad, height: inner + headOf(graph) };
   const callees = [];
   for (const callee of calls.get(graph) ?? []) {
     if (seen.has(callee)) continue;

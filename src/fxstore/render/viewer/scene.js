@@ -1,14 +1,26 @@
 // Everything the payload holds, with each pane's graphs placed; plain typed arrays, no DOM.
 
+import { adjacencyOf } from "./adjacency.js";
+import { hierarchyOf } from "./blocks.js";
 import { BoxTree } from "./boxtree.js";
-import { placeGraphs } from "./place.js";
+import { foldingOf } from "./folding.js";
+import { frameOf, placeGraphs } from "./place.js";
+
+export const IN_CLOSED_GRAPH = -2;
+const NOWHERE = [Infinity, Infinity, -Infinity, -Infinity];
+const CLOSED_GRAPH_WIDTH = 300;
 
 /**
  * @typedef {{number: number, title: string, subtitle: string, graphs: import("./place.js").Graph[], first: number, end: number,
- *   firstEdge: number, endEdge: number, extent: import("./place.js").Box, nodeTree: BoxTree, edgeTree: BoxTree}} PaneScene
+ *   firstEdge: number, endEdge: number, extent: import("./place.js").Box, nodeTree: BoxTree, edgeTree: BoxTree,
+ *   blockTree: BoxTree, closed: Set<number>, closedGraphs: Set<number>, around: Int32Array|null, run: string}} PaneScene
+ *   closed: numbers of the blocks that are closed; closedGraphs: of the graphs; around: the outermost closed block that
+ *   holds or is each block, null where none is closed
  */
 
 export class Scene {
+  #adjacency = null;
+
   /** @param {import("./payload.js").Payload} payload */
   constructor({ header, columns }) {
     this.header = header;
@@ -17,21 +29,38 @@ export class Scene {
     this.strings = header.strings;
     this.nids = columns.get("node.nid");
     this.nodeCount = this.nids.length;
-    this.x = halves(columns.get("node.x"));
-    this.y = halves(columns.get("node.y"));
-    this.width = halves(columns.get("node.width"));
-    this.height = halves(columns.get("node.height"));
+    /** Each graph in its own drawing; `x`, `y` and so on are where things stand on the page. */
+    this.base = {
+      x: halves(columns.get("node.x")),
+      y: halves(columns.get("node.y")),
+      width: halves(columns.get("node.width")),
+      height: halves(columns.get("node.height")),
+      cornerX: halves(columns.get("corner.x")),
+      cornerY: halves(columns.get("corner.y")),
+      blocks: ["left", "top", "width", "height"].map((side) => halves(columns.get(`block.${side}`))),
+    };
+    for (const name of ["x", "y", "width", "height", "cornerX", "cornerY"]) this[name] = this.base[name].slice();
+    this.blocks = this.base.blocks.map((column) => column.slice());
+    /** The closed block that holds each node, IN_CLOSED_GRAPH in a closed graph, or -1. */
+    this.holder = new Int32Array(this.nodeCount).fill(-1);
     this.edgeSrc = columns.get("edge.src");
     this.edgeDst = columns.get("edge.dst");
-    this.cornerX = halves(columns.get("corner.x"));
-    this.cornerY = halves(columns.get("corner.y"));
     this.cornerStart = starts(columns.get("edge.corners"));
-    this.blocks = ["left", "top", "width", "height"].map((side) => halves(columns.get(`block.${side}`)));
     this.setStart = starts(columns.get("set.size"));
     this.numbers = firstNumbers(this.nids);
     /** @type {PaneScene[]} */
     this.panes = panesOf(header);
     for (const pane of this.panes) this.place(pane);
+  }
+
+  /** @returns {import("./adjacency.js").Adjacency} */
+  get adjacency() {
+    return (this.#adjacency ??= adjacencyOf(this.edgeSrc, this.edgeDst, this.nodeCount));
+  }
+
+  /** @param {PaneScene} pane @returns {import("./blocks.js").Hierarchy} of its modules */
+  hierarchy(pane) {
+    return (pane.hierarchy ??= hierarchyOf(this, pane));
   }
 
   /** @param {string} field @param {number} node @returns {string|null} */
@@ -64,25 +93,99 @@ export class Scene {
     return out;
   }
 
-  /** Moves a pane's nodes, corners and blocks to where its graphs stand, and indexes them. @param {PaneScene} pane */
+  /** @param {number} edge @returns {boolean} whether it lies within one closed module or graph */
+  isHidden(edge) {
+    const [from, to] = [this.holder[this.edgeSrc[edge]], this.holder[this.edgeDst[edge]]];
+    return from !== -1 && (from === to || from === IN_CLOSED_GRAPH);
+  }
+
+  /** Closes some modules and nested graphs of a pane, and opens all others. @param {PaneScene} pane */
+  fold(pane, closed, closedGraphs = pane.closedGraphs) {
+    this.hierarchy(pane);
+    Object.assign(pane, { closed, closedGraphs });
+    this.place(pane);
+  }
+
+  /** Moves a pane's nodes, corners and blocks to where its graphs stand, folded, and indexes them. @param {PaneScene} pane */
   place(pane) {
-    pane.extent = placeGraphs(pane.graphs, (node) => this.y[node]);
-    for (const graph of pane.graphs) {
-      shift(this.x, graph.first, graph.first + graph.nodes, graph.x);
-      shift(this.y, graph.first, graph.first + graph.nodes, graph.y);
-      const [from, to] = [this.cornerStart[graph.firstEdge], this.cornerStart[graph.firstEdge + graph.edges]];
-      shift(this.cornerX, from, to, graph.x);
-      shift(this.cornerY, from, to, graph.y);
-      shift(this.blocks[0], graph.firstBlock, graph.firstBlock + graph.blocks, graph.x);
-      shift(this.blocks[1], graph.firstBlock, graph.firstBlock + graph.blocks, graph.y);
+    const { holder, around, maps } = foldingOf(this, pane);
+    pane.around = around;
+    this.holder.set(holder, pane.first);
+    for (const [i, graph] of pane.graphs.entries()) {
+      graph.closed = pane.closedGraphs.has(graph.number);
+      graph.height = graph.closed ? 0 : maps[i](graph.fullHeight);
+      graph.width = graph.closed ? Math.min(CLOSED_GRAPH_WIDTH, graph.fullWidth) : graph.fullWidth;
+    }
+    const mapOf = (node) => maps[pane.graphs.findIndex((graph) => node < graph.first + graph.nodes)];
+    pane.extent = placeGraphs(pane.graphs, (node) => mapOf(node)(this.base.y[node]));
+    for (const [i, graph] of pane.graphs.entries()) {
+      if (graph.closed) this.#hide(graph);
+      else this.#put(graph, maps[i]);
     }
     pane.nodeTree = new BoxTree(pane.end - pane.first, (i, out, at) => this.nodeBox(pane.first + i, out, at));
+    pane.blockTree = new BoxTree(...this.#blockBoxes(pane));
     pane.edgeTree = new BoxTree(pane.endEdge - pane.firstEdge, (i, out, at) =>
       this.edgeBox(pane.firstEdge + i, out, at),
     );
   }
 
+  #put(graph, map) {
+    const { base } = this;
+    const nodes = [graph.first, graph.first + graph.nodes];
+    const corners = [this.cornerStart[graph.firstEdge], this.cornerStart[graph.firstEdge + graph.edges]];
+    const blocks = [graph.firstBlock, graph.firstBlock + graph.blocks];
+    const moved = (values, out, [from, to], at) => {
+      for (let i = from; i < to; i++) out[i] = at(values[i]);
+    };
+    const [across, down] = [(x) => x + graph.x, (y) => map(y) + graph.y];
+    moved(base.x, this.x, nodes, across);
+    moved(base.y, this.y, nodes, down);
+    moved(base.cornerX, this.cornerX, corners, across);
+    moved(base.cornerY, this.cornerY, corners, down);
+    moved(base.blocks[0], this.blocks[0], blocks, across);
+    moved(base.blocks[1], this.blocks[1], blocks, down);
+    for (let b = blocks[0]; b < blocks[1]; b++)
+      this.blocks[3][b] = down(base.blocks[1][b] + base.blocks[3][b]) - this.blocks[1][b];
+    for (let node = nodes[0]; node < nodes[1]; node++) {
+      const b = this.holder[node];
+      const [left, top, width, height] = this.blocks.map((column) => column[b]);
+      if (b >= 0) this.#stand(node, left + width / 2, top + height / 2, width, height);
+      else [this.width[node], this.height[node]] = [base.width[node], base.height[node]];
+    }
+  }
+
+  /** Puts all nodes of a closed graph where its title is. */
+  #hide(graph) {
+    const { left, top, right, bottom } = frameOf(graph);
+    for (let node = graph.first; node < graph.first + graph.nodes; node++) {
+      this.holder[node] = IN_CLOSED_GRAPH;
+      this.#stand(node, (left + right) / 2, (top + bottom) / 2, right - left, bottom - top);
+    }
+  }
+
+  #stand(node, x, y, width, height) {
+    [this.x[node], this.y[node], this.width[node], this.height[node]] = [x, y, width, height];
+  }
+
+  /** @returns {[number, (i: number, out: Float32Array, at: number) => void]} blocks in closed ones are nowhere */
+  #blockBoxes(pane) {
+    const first = pane.graphs[0]?.firstBlock ?? 0;
+    const count = pane.graphs.reduce((sum, graph) => sum + graph.blocks, 0);
+    const hidden = new Set(pane.graphs.filter((graph) => graph.closed));
+    const [lefts, tops, widths, heights] = this.blocks;
+    const write = (i, out, at) => {
+      const b = first + i;
+      const inClosed = pane.around && pane.around[i] >= 0 && pane.around[i] !== b;
+      const gone =
+        inClosed ||
+        (hidden.size && [...hidden].some(({ firstBlock, blocks }) => b >= firstBlock && b < firstBlock + blocks));
+      out.set(gone ? NOWHERE : [lefts[b], tops[b], lefts[b] + widths[b], tops[b] + heights[b]], at);
+    };
+    return [count, write];
+  }
+
   nodeBox(node, out, at) {
+    if (this.holder[node] !== -1) return out.set(NOWHERE, at);
     out[at] = this.x[node] - this.width[node] / 2;
     out[at + 1] = this.y[node] - this.height[node] / 2;
     out[at + 2] = out[at] + this.width[node];
@@ -90,6 +193,7 @@ export class Scene {
   }
 
   edgeBox(edge, out, at) {
+    if (this.isHidden(edge)) return out.set(NOWHERE, at);
     let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
     for (let i = this.cornerStart[edge]; i < this.cornerStart[edge + 1]; i++) {
       left = Math.min(left, this.cornerX[i]);
@@ -118,10 +222,6 @@ export function starts(sizes) {
   return out;
 }
 
-function shift(values, from, to, by) {
-  for (let i = from; i < to; i++) values[i] += by;
-}
-
 function firstNumbers(nids) {
   const out = new Map();
   for (let i = nids.length - 1; i >= 0; i--) out.set(nids[i], i);
@@ -130,8 +230,9 @@ function firstNumbers(nids) {
 
 function panesOf(header) {
   let [graph, node, edge, block] = [0, 0, 0, 0];
-  return header.panes.map(({ title, subtitle, graphs }, number) => {
-    const pane = { number, title, subtitle, graphs: [], first: node, firstEdge: edge };
+  return header.panes.map(({ title, subtitle, run = "", graphs }, number) => {
+    const pane = { number, title, subtitle, run, graphs: [], first: node, firstEdge: edge };
+    Object.assign(pane, { closed: new Set(), closedGraphs: new Set() });
     for (const end = graph + graphs; graph < end; graph++) {
       const entry = header.graphs[graph];
       pane.graphs.push({
@@ -140,6 +241,8 @@ function panesOf(header) {
         first: node,
         firstEdge: edge,
         firstBlock: block,
+        fullWidth: entry.width / 2,
+        fullHeight: entry.height / 2,
         width: entry.width / 2,
         height: entry.height / 2,
         x: 0,

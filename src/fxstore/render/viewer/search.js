@@ -1,14 +1,28 @@
-// Substring search over names, operators, modules and targets: each distinct text is looked at once per key stroke.
+// Search over all panes: every term must hold; each distinct text is looked at once per key stroke.
 
-const FIELDS = ["name", "op_type", "module_path", "target"];
+import { MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF } from "./coloring.js";
+import { converted } from "./numbers.js";
+import { termsOf } from "./terms.js";
+import { TextIndex } from "./textindex.js";
+
+const TEXT_FIELDS = ["name", "op_type", "module_path", "target"];
+const STATE_BUCKETS = { nan: [NAN], inf: [PLUS_INF, MINUS_INF], missing: [MISSING], none: [NO_DATA] };
+const COMPARE = {
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+  "=": (a, b) => a === b || (Number.isNaN(a) && Number.isNaN(b)),
+  "!=": (a, b) => a !== b && !Number.isNaN(a),
+};
 
 export class SearchIndex {
-  /** @param {import("./scene.js").Scene} scene */
-  constructor(scene) {
+  /** @param {import("./scene.js").Scene} scene @param {import("./colorings.js").Colorings|null} [colorings] */
+  constructor(scene, colorings = null) {
     this.scene = scene;
-    this.columns = FIELDS.map((field) => scene.columns.get(`node.${field}`));
-    /** @type {string[]|null} */
-    this.lowered = null;
+    this.colorings = colorings;
+    /** @type {TextIndex|null} */
+    this.texts = null;
   }
 
   /**
@@ -16,28 +30,73 @@ export class SearchIndex {
    * @returns {{nodes: number[], counts: number[]}} matching nodes in order, and how many there are in each pane
    */
   find(query) {
-    const needle = query.trim().toLowerCase();
-    const counts = this.scene.panes.map(() => 0);
-    if (!needle) return { nodes: [], counts };
-    const hits = this.hits(needle);
+    const { scene } = this;
+    const counts = scene.panes.map(() => 0);
+    const terms = termsOf(query, this.metrics());
+    if (!terms.length) return { nodes: [], counts };
+    const kept = new Uint8Array(scene.nodeCount).fill(1);
+    for (const term of terms) {
+      const test = this.test(term);
+      for (let node = 0; node < kept.length; node++) if (kept[node] && test(node) === term.not) kept[node] = 0;
+    }
     const nodes = [];
-    for (const pane of this.scene.panes) {
-      for (let node = pane.first; node < pane.end; node++) {
-        if (!this.matches(hits, node)) continue;
-        nodes.push(node);
-        counts[pane.number]++;
-      }
+    for (const { first, end, number } of scene.panes) {
+      const before = nodes.length;
+      for (let node = first; node < end; node++) if (kept[node]) nodes.push(node);
+      counts[number] = nodes.length - before;
     }
     return { nodes, counts };
   }
 
-  hits(needle) {
-    this.lowered ??= this.scene.strings.map((text) => text.toLowerCase());
-    return Uint8Array.from(this.lowered, (text) => Number(text.includes(needle)));
+  metrics() {
+    return this.colorings?.numeric().map(({ metric }) => metric) ?? [];
   }
 
-  matches(hits, node) {
-    for (const column of this.columns) if (column[node] >= 0 && hits[column[node]]) return true;
-    return false;
+  /** @param {import("./terms.js").Term} term @returns {(node: number) => boolean} */
+  test(term) {
+    if (term.kind === "text") return this.inTexts(TEXT_FIELDS, term.text);
+    if (term.kind === "field") return this.inField(term.field, term.text);
+    const coloring = this.colorings.numeric().find(({ metric }) => metric === term.metric);
+    if (term.kind === "state") {
+      const buckets = STATE_BUCKETS[term.state];
+      return (node) => buckets.includes(coloring.buckets[node]);
+    }
+    const [holds, value] = [COMPARE[term.op], converted(term.value, term.unit, coloring.unit)];
+    return (node) => hasNumber(coloring.buckets[node]) && holds(numberOf(coloring, node), value);
   }
+
+  inTexts(fields, text) {
+    this.texts ??= new TextIndex(this.scene.strings);
+    const hits = this.texts.find(text);
+    const columns = fields.map((field) => this.scene.columns.get(`node.${field}`));
+    return (node) => {
+      for (const column of columns) if (column[node] >= 0 && hits[column[node]]) return true;
+      return false;
+    };
+  }
+
+  inField(field, text) {
+    const wanted = text.toLowerCase();
+    const within = (title) => title.toLowerCase().includes(wanted);
+    if (field === "stage") {
+      const ends = this.scene.panes.map((pane) => ({ end: pane.end, holds: within(pane.title) }));
+      return (node) => ends.find(({ end }) => node < end).holds;
+    }
+    if (field === "graph") {
+      const graphs = this.scene.panes.flatMap((pane) => pane.graphs);
+      const ends = graphs.map((graph) => ({ end: graph.first + graph.nodes, holds: within(graph.title) }));
+      return (node) => ends.find(({ end }) => node < end).holds;
+    }
+    return this.inTexts([field], text);
+  }
+}
+
+function hasNumber(bucket) {
+  return bucket !== NO_DATA && bucket !== MISSING && bucket !== OTHER;
+}
+
+/** @param {import("./coloring.js").Coloring} coloring @param {number} node @returns {number} NaN and infinite included */
+export function numberOf(coloring, node) {
+  const bucket = coloring.buckets[node];
+  return bucket === PLUS_INF ? Infinity : bucket === MINUS_INF ? -Infinity : coloring.values[node];
 }

@@ -3,7 +3,7 @@
 /**
  * @typedef {Record<string, string>} Palette
  * @typedef {{name: string, dark: boolean, chrome: Palette, graph: Palette, scale: string[], neutral: string[],
- *   roles: Record<string, string>}} Theme
+ *   roles: Record<string, string>, categories: string[], changes: Record<string, string>}} Theme
  *   scale: good to bad; neutral: low to high where neither is good; both read by lightness alone, whatever the eyes.
  *   graph.missing: a reason why there is no number; nodata: nothing known; other: a stage that the metric is not of
  */
@@ -38,6 +38,8 @@ export const THEMES = {
       rank: "#18202b",
       rankInk: "#ffffff",
       hit: "#00856f",
+      up: "#7a3db8",
+      down: "#b3541e",
       hover: "#18202b",
       nodata: "#d0ccd8",
       missing: "#ffffff",
@@ -59,6 +61,16 @@ export const THEMES = {
       subgraph: "#e5d9f3",
       symint: "#e4e4e4",
       token: "#e4e4e4",
+    },
+    categories: ["#a6cbf0", "#f5c98a", "#b9dfc2", "#e6b3d4", "#f1e08c", "#c9bff0", "#d9c2ab", "#9fdcdc"],
+    changes: {
+      same: "#e9edf2",
+      moved: "#cfe3f7",
+      renamed: "#a9d4ef",
+      rewired: "#f7d488",
+      changed: "#ee9a4d",
+      added: "#3f8f6b",
+      removed: "#a63f74",
     },
   },
   dark: {
@@ -89,6 +101,8 @@ export const THEMES = {
       rank: "#f2f5f9",
       rankInk: "#10141a",
       hit: "#4fd1b5",
+      up: "#c79bf2",
+      down: "#f2a46f",
       hover: "#e3e8ef",
       nodata: "#56565e",
       missing: "#12161d",
@@ -110,6 +124,16 @@ export const THEMES = {
       subgraph: "#3d3053",
       symint: "#3a3a3a",
       token: "#3a3a3a",
+    },
+    categories: ["#2f5f92", "#8a5a1c", "#2c6b45", "#7c3f68", "#746617", "#54489a", "#6a5340", "#1d6b6b"],
+    changes: {
+      same: "#2a3340",
+      moved: "#24476b",
+      renamed: "#2b6a8f",
+      rewired: "#8a6714",
+      changed: "#c96f1e",
+      added: "#57b98d",
+      removed: "#d971a6",
     },
   },
 };

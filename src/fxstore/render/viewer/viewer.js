@@ -4,14 +4,15 @@ import { Backdrop } from "./backdrop.js";
 import { Emitter } from "./emitter.js";
 import { attachGestures } from "./gestures.js";
 import { hatchesOf } from "./hatch.js";
-import { nodeUnder } from "./hit.js";
+import { nodeUnder, targetUnder } from "./hit.js";
 import { Labels } from "./label.js";
 import { NEAR, levelOf, typicalHeight } from "./lod.js";
+import { paintClosed } from "./paintclosed.js";
 import { paintBlocks, paintEdges, paintFrames } from "./paintgraph.js";
 import { markBox, paintMarks } from "./paintmarks.js";
 import { paintNodes } from "./paintnodes.js";
 import { styleOf } from "./coloring.js";
-import { between, centred, fitted, opening, panned, toScreen, zoomed } from "./viewport.js";
+import { between, centred, fitted, opening, panned, toScreen, visibleBox, zoomed } from "./viewport.js";
 import { visible } from "./visible.js";
 
 const MOVE_MS = 220;
@@ -46,7 +47,7 @@ export class FXGraphViewer extends Emitter {
     this.height = typicalHeight(scene.height, this.pane.first, this.pane.end);
     this.size = { width: 0, height: 0 };
     this.view = null;
-    this.marks = { selection: null, ranks: new Map(), hits: null, hover: -1 };
+    this.marks = { selection: null, ranks: new Map(), hits: null, hover: -1, edge: -1, reach: null };
     this.ink = {
       scene,
       theme,
@@ -54,6 +55,8 @@ export class FXGraphViewer extends Emitter {
       style: styleOf(coloring, theme),
       labels: new Labels(this.context),
       hatches: {},
+      layers: { border: null, badge: null, label: null },
+      stats: null,
     };
     this.setTheme(theme);
     this.observer = new this.window.ResizeObserver(() => this.resize());
@@ -80,18 +83,42 @@ export class FXGraphViewer extends Emitter {
     this.redraw();
   }
 
+  /** Draws anew after its scene has changed, such as by folding; what stood at a point stays near it. */
+  relayout() {
+    this.ink.stats = null;
+    this.backdrop.stale = true;
+    this.redraw();
+  }
+
+  /** @param {Partial<Record<"border"|"badge"|"label", import("./coloring.js").Coloring|null>>} layers */
+  setLayers(layers) {
+    Object.assign(this.ink.layers, layers);
+    this.backdrop.stale = true;
+    this.redraw();
+  }
+
+  /** As if moved by hand. @param {import("./viewport.js").View} view */
+  moveTo(view) {
+    this.#byHand(view);
+  }
+
+  /** Shows a view as it is. @param {import("./viewport.js").View} view */
+  setView(view) {
+    this.#set(view);
+  }
+
   zoomToFit() {
     this.#move(fitted(this.pane.extent, this.size));
   }
 
   /** @param {number} factor around the middle */
   zoomBy(factor) {
-    this.#set(zoomed(this.view, this.size.width / 2, this.size.height / 2, factor));
+    this.#byHand(zoomed(this.view, this.size.width / 2, this.size.height / 2, factor));
   }
 
   /** @param {number} dx @param {number} dy pixels */
   panBy(dx, dy) {
-    this.#set(panned(this.view, dx, dy));
+    this.#byHand(panned(this.view, dx, dy));
   }
 
   /**
@@ -175,22 +202,70 @@ export class FXGraphViewer extends Emitter {
     this.canvas.remove();
   }
 
+  /**
+   * Paints a part of the graph with its marks, on another canvas or as SVG.
+   * @param {any} context @param {import("./viewport.js").View} view @param {import("./viewport.js").Size} size
+   * @param {number} ratio device pixels per pixel
+   */
+  paintOn(context, view, size, ratio) {
+    const shown = this.view;
+    this.view = view;
+    context.save();
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = this.ink.theme.graph.paper;
+    context.fillRect(0, 0, size.width, size.height);
+    context.save();
+    context.scale(view.scale, view.scale);
+    context.translate(-view.x, -view.y);
+    this.#paint(context, visibleBox(view, size));
+    context.restore();
+    paintMarks(context, this.ink, this.pane, view, size, levelOf(view.scale, this.height), {
+      ...this.marks,
+      hover: -1,
+    });
+    context.restore();
+    this.view = shown;
+  }
+
   #gestures() {
     return {
-      pan: (dx, dy) => this.panBy(dx, dy),
-      zoom: (x, y, factor) => this.#set(zoomed(this.view, x, y, factor)),
-      click: (x, y) => this.emit("select", { node: this.nodeAt(x, y) }),
-      double: (x, y) => this.nodeAt(x, y) < 0 && this.zoomToFit(),
-      hover: (x, y) => this.#hover(this.nodeAt(x, y), x, y),
+      pan: (dx, dy) => this.#byHand(panned(this.view, dx, dy)),
+      zoom: (x, y, factor) => this.#byHand(zoomed(this.view, x, y, factor)),
+      click: (x, y) => this.#click(this.targetAt(x, y)),
+      double: (x, y) => this.#double(this.targetAt(x, y)),
+      hover: (x, y) => this.#point(this.targetAt(x, y), x, y),
       leave: () => this.#hover(-1, 0, 0),
     };
+  }
+
+  /** @param {number} x @param {number} y pixels within the canvas @returns {import("./hit.js").Target} */
+  targetAt(x, y) {
+    return this.view ? targetUnder(this.scene, this.pane, this.view, x, y) : { kind: "none", number: -1 };
+  }
+
+  #click({ kind, number }) {
+    this.emit("select", { node: kind === "node" ? number : -1, kind, number });
+  }
+
+  #double({ kind, number }) {
+    if (kind === "module" || kind === "graph") this.emit("toggle", { kind, number });
+    else if (kind === "none") this.zoomToFit();
+  }
+
+  #byHand(view) {
+    this.#set(view);
+    this.emit("moved", { view });
+  }
+
+  #point({ kind, number }, x, y) {
+    this.#hover(kind === "node" ? number : -1, x, y);
+    this.canvas.style.cursor = kind === "none" ? "" : "pointer";
   }
 
   #hover(node, x, y) {
     if (node === this.marks.hover && node < 0) return;
     const changed = node !== this.marks.hover;
     this.marks.hover = node;
-    this.canvas.style.cursor = node < 0 ? "" : "pointer";
     this.emit("hover", { node, x, y });
     if (changed) this.redraw();
   }
@@ -225,7 +300,7 @@ export class FXGraphViewer extends Emitter {
     context.fillRect(0, 0, size.width, size.height);
     this.backdrop.copy(context, view);
     paintMarks(context, this.ink, this.pane, view, size, levelOf(view.scale, this.height), this.marks);
-    this.emit("painted", {});
+    this.emit("painted", { view });
   }
 
   #advance() {
@@ -262,6 +337,7 @@ export class FXGraphViewer extends Emitter {
     paintFrames(context, this.ink, this.pane, scale);
     paintBlocks(context, this.ink, this.pane, box, scale);
     paintEdges(context, this.ink, this.pane, box, level, scale);
+    paintClosed(context, this.ink, this.pane, box, scale);
     paintNodes(context, this.ink, nodes, level, scale);
   }
 }

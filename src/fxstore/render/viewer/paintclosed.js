@@ -1,0 +1,62 @@
+// Closed modules: one box each, with what its nodes are together. In scene units.
+
+import { modulePath, moduleStats, statsText } from "./modules.js";
+import { lastParts } from "./paintgraph.js";
+import { shortened, visible } from "./visible.js";
+
+const CLOSED_FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+const CLOSED_SIDE = 7;
+
+/** @param {import("./paintnodes.js").Ink} ink @param {import("./scene.js").PaneScene} pane */
+export function paintClosed(context, ink, pane, box, scale) {
+  if (!pane.closed.size) return;
+  const { scene, theme } = ink;
+  const [lefts, tops, widths, heights] = scene.blocks;
+  const stats = statsOf(ink, pane);
+  pane.blockTree.query(box.left, box.top, box.right, box.bottom, (i) => {
+    const b = pane.hierarchy.first + i;
+    if (pane.around[i] !== b) return;
+    const [left, top, width, height] = [lefts[b], tops[b], widths[b], heights[b]];
+    context.fillStyle = theme.graph.paper;
+    context.fillRect(left, top, width, height);
+    context.globalAlpha = theme.dark ? 0.28 : 0.16;
+    context.fillStyle = theme.graph.block;
+    context.fillRect(left, top, width, height);
+    context.globalAlpha = 1;
+    const { worst } = stats[i];
+    if (worst >= 0) {
+      context.fillStyle = ink.style.fills[ink.coloring.buckets[worst]];
+      context.fillRect(left, top, scale * height < 8 ? width : CLOSED_SIDE, height);
+    }
+    context.strokeStyle = theme.graph.block;
+    context.lineWidth = 1 / Math.max(scale, 0.4);
+    context.strokeRect(left, top, width, height);
+    if (scale * height >= 16) label(context, ink, pane, b, stats[i]);
+  });
+}
+
+/** @param {import("./paintnodes.js").Ink} ink @param {import("./scene.js").PaneScene} pane */
+export function statsOf(ink, pane) {
+  if (ink.stats?.coloring !== ink.coloring)
+    ink.stats = { coloring: ink.coloring, blocks: moduleStats(ink.scene, pane, ink.coloring) };
+  return ink.stats.blocks;
+}
+
+function label(context, { scene, theme, coloring }, pane, block, stats) {
+  const [left, top, width, height] = scene.blocks.map((column) => column[block]);
+  const room = width - CLOSED_SIDE - 14;
+  const cut = (text, px) => shortened(visible(text), Math.max(2, Math.floor(room / px)));
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.fillStyle = theme.graph.rank;
+  context.font = `600 12px ${CLOSED_FONT}`;
+  const most = Math.max(2, Math.floor(room / 7));
+  context.fillText(
+    cut(`▸ ${lastParts(modulePath(scene, block), most)}`, 7),
+    left + CLOSED_SIDE + 6,
+    top + height / 2 - 7,
+  );
+  context.fillStyle = theme.graph.label;
+  context.font = `10.5px ${CLOSED_FONT}`;
+  context.fillText(cut(statsText(scene, stats, coloring), 5.6), left + CLOSED_SIDE + 6, top + height / 2 + 8);
+}

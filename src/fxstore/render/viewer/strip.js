@@ -1,0 +1,101 @@
+// Under each pane: the coloured metric along the graph's order. A click selects the node there.
+
+import { OTHER } from "./coloring.js";
+import { metricText } from "./metrictext.js";
+import { nodeAlong, profileOf } from "./profile.js";
+
+const STRIP_PAD = 4;
+
+export class Strip {
+  /**
+   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./viewer.js").FXGraphViewer} viewer @param {string} title
+   * @param {(node: number) => void} select
+   */
+  constructor(h, viewer, title, select) {
+    this.viewer = viewer;
+    this.title = title;
+    this.select = select;
+    this.canvas = h("canvas", {
+      role: "img",
+      onclick: (event) => this.#click(event),
+      onpointermove: (event) => this.#tell(event),
+    });
+    this.note = h("span", { class: "fx-strip-note fx-muted" });
+    this.root = h("div", { class: "fx-strip" }, this.canvas, this.note);
+    viewer.on("painted", () => this.paint());
+  }
+
+  /** @returns {boolean} whether the metric is of this pane */
+  get speaks() {
+    const { coloring } = this.viewer.ink;
+    const { first, end } = this.viewer.pane;
+    return Boolean(coloring.domain) && end > first && coloring.buckets[first] !== OTHER;
+  }
+
+  paint() {
+    const { canvas, viewer } = this;
+    const { coloring, theme } = viewer.ink;
+    const size = { width: canvas.clientWidth, height: canvas.clientHeight };
+    if (!size.width || !size.height) return;
+    const marks = viewer.marks.selection?.shares[viewer.pane.number].lead ?? -1;
+    const key = [size.width, size.height, viewer.ink.style, viewer.ratio, marks];
+    if (this.drawn?.every((part, i) => part === key[i])) return;
+    this.drawn = key;
+    const { ratio } = viewer;
+    [canvas.width, canvas.height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = theme.graph.paper;
+    context.fillRect(0, 0, size.width, size.height);
+    const name = coloring.metric;
+    this.note.textContent = this.speaks ? "" : coloring.domain ? `no ${name} in this stage` : "";
+    canvas.setAttribute("aria-label", this.speaks ? `${name} along ${this.title}` : `no ${name} in ${this.title}`);
+    if (!this.speaks) return;
+    this.#bars(context, size);
+    if (marks >= 0) this.#mark(context, size, marks);
+  }
+
+  #bars(context, size) {
+    const { ink, pane } = this.viewer;
+    const { coloring, style, theme } = ink;
+    const bins = profileOf(pane, coloring, Math.max(1, Math.min(Math.floor(size.width), pane.end - pane.first)));
+    const step = size.width / bins.length;
+    const y = (part) => STRIP_PAD + (1 - part) * (size.height - 2 * STRIP_PAD);
+    context.strokeStyle = theme.graph.frame;
+    context.lineWidth = 0.5;
+    context.strokeRect(0, y(0) + 0.5, size.width, 0);
+    for (const [i, bin] of bins.entries()) {
+      if (!bin) continue;
+      context.fillStyle = style.fills[coloring.buckets[bin.node]];
+      if (bin.broken) context.fillRect(i * step, 0, Math.max(1.5, step), size.height);
+      else {
+        const [top, bottom] = [y(bin.high), coloring.better === "higher" ? y(bin.low) : y(0)];
+        context.fillRect(i * step, top - 1, Math.max(1.5, step - 0.5), Math.max(2, bottom - top + 1));
+      }
+    }
+  }
+
+  #mark(context, size, node) {
+    const { pane, ink } = this.viewer;
+    const x = ((node - pane.first + 0.5) / (pane.end - pane.first)) * size.width;
+    context.fillStyle = ink.theme.graph.select;
+    context.fillRect(x - 0.75, 0, 1.5, size.height);
+  }
+
+  #nodeAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    return nodeAlong(this.viewer.pane, (event.clientX - box.left) / box.width, this.viewer.ink.coloring);
+  }
+
+  #click(event) {
+    const node = this.speaks ? this.#nodeAt(event) : -1;
+    if (node >= 0) this.select(node);
+  }
+
+  #tell(event) {
+    if (!this.speaks) return;
+    const node = this.#nodeAt(event);
+    const { scene, ink } = this.viewer;
+    this.canvas.title = node < 0 ? "" : `${scene.text("name", node) ?? ""}: ${metricText(scene, ink.coloring, node)}`;
+  }
+}

@@ -1,0 +1,52 @@
+// How the graphs are shown: modules closed by level, panes that follow each other, further overlays.
+
+import { choice, menu, tick } from "./menu.js";
+
+const SLOTS = { border: "Border", badge: "Dot", label: "Second line" };
+
+export class ViewMenu {
+  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare @param {{scatter: () => void}} actions */
+  constructor(h, compare, { scatter }) {
+    this.compare = compare;
+    this.levels = choice(h, "Modules", [["all open", "Infinity"]], (value) => compare.foldTo(Number(value)));
+    this.follow = tick(h, "Panes follow each other", (on) => this.setFollowing(on));
+    const overlays = [["none", -1], ...compare.colorings.names.map((name, i) => [name, i])];
+    this.slots = Object.entries(SLOTS).map(([slot, label]) =>
+      Object.assign(
+        choice(h, label, overlays, (value) => compare.setLayer(slot, Number(value))),
+        { slot },
+      ),
+    );
+    const metrics = compare.scene.header.colors.some(({ categories }) => !categories);
+    this.root = menu(
+      h,
+      "View",
+      "Modules, further overlays, panes that follow each other",
+      this.levels,
+      this.follow,
+      h("h3", {}, "More overlays"),
+      ...this.slots,
+      metrics && compare.scene.panes.length > 1 && h("button", { onclick: scatter }, "Scatter of two panes…"),
+    );
+    this.root.addEventListener("toggle", () => this.root.open && this.refresh(h));
+    compare.on("colorchange", () => {
+      for (const { slot, select } of this.slots) select.value = String(compare.layers[slot]);
+    });
+  }
+
+  /** Finds out how deep modules go only when someone looks. */
+  refresh(h) {
+    const { select } = this.levels;
+    const level = (depth) => h("option", { value: depth }, depth ? `open to level ${depth}` : "all closed");
+    if (select.options.length === 1)
+      for (let depth = 0; depth < this.compare.depths; depth++) select.append(level(depth));
+    select.value = String(this.compare.depth);
+  }
+
+  setFollowing(on) {
+    this.compare.following = on;
+    this.follow.box.checked = on;
+    const home = this.compare.selection ? this.compare.scene.paneOf(this.compare.selection.node).number : 0;
+    if (on) this.compare.follow(home);
+  }
+}
