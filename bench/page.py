@@ -137,9 +137,8 @@ def show(name: str, size: int, row: dict[str, float]) -> None:
 
 def main() -> None:
     """Builds, opens and drives every page."""
-    from playwright.sync_api import sync_playwright
-
     from bench import chained
+    from playwright.sync_api import sync_playwright
 
     warnings.simplefilter("ignore")
     sizes = [int(text) for text in sys.argv[1:]] or SIZES
