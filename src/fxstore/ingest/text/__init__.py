@@ -1,0 +1,1 @@
+"""Reads graphs that torch printed as text; nothing in it is executed."""

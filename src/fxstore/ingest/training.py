@@ -1,0 +1,141 @@
+"""Roles in a training step's graphs, and what its forward graph saves for the backward one.
+
+A joint graph is cut into a forward and a backward graph by copying its nodes. So what a node is follows from the graphs
+that it stands in and from their signatures: never from its name alone, nor from ``partitioner_tag``, which calls some
+nodes forward that stand in the backward graph only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+FORWARD_OUTPUT: Final = "forward_output"
+BACKWARD_OUTPUT: Final = "backward_output"
+SAVED: Final = "saved"
+_MAIN: Final = (SAVED, "recomputed", FORWARD_OUTPUT, BACKWARD_OUTPUT, "forward", "backward")
+
+VIEWS: Final = frozenset(
+    {
+        "view", "t", "transpose", "permute", "expand", "slice", "select", "unsqueeze", "squeeze", "as_strided", "alias",
+        "detach", "diagonal", "unfold", "view_as", "split", "split_with_sizes", "chunk", "unbind", "narrow", "movedim",
+        "swapaxes", "real", "imag", "view_as_real", "view_as_complex", "numpy_T", "mT", "adjoint",
+    }
+)  # fmt: skip
+"""Operators whose results share the memory of their first argument."""
+
+_BYTES: Final = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "complex64": 8, "complex128": 16, "complex32": 4,
+    "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "bool": 1,
+    "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
+}  # fmt: skip
+
+
+@dataclass
+class Part:
+    """One graph of a training step.
+
+    Attributes:
+        inputs: Name of each placeholder, and its role: ``input``, ``parameter``, ``buffer``, ``tangent``, ``saved``.
+        ops: Name of each operator, and its target.
+        outputs: Name of each value that is returned, and what it is returned as: :data:`FORWARD_OUTPUT`,
+            :data:`BACKWARD_OUTPUT` or :data:`SAVED`; in order.
+        views: For each view, the node whose memory it shares.
+        sizes: Bytes of each tensor; None where its shape is symbolic.
+    """
+
+    inputs: dict[str, str] = field(default_factory=dict)
+    ops: dict[str, str] = field(default_factory=dict)
+    outputs: list[tuple[str, str]] = field(default_factory=list)
+    views: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SavedValue:
+    """A value that the forward graph hands to the backward graph.
+
+    Attributes:
+        bytes: Its size; None where its shape is symbolic.
+        new_bytes: Memory that lives on only because it is saved: 0 for an input, and for a view of an input or of what
+            is counted already; None where the size is unknown.
+        note: What it is, where it is not new memory: ``input``, ``view of input primals_3``, ``view of mm``.
+    """
+
+    name: str
+    bytes: int | None
+    new_bytes: int | None
+    note: str | None
+
+
+def byte_size(dtype: str | None, shape: Iterable[str] | None) -> int | None:
+    """Returns the bytes of a dense tensor; None for what is no tensor or has a symbolic shape."""
+    sizes = list(shape) if shape is not None else ["?"]
+    item = _BYTES.get(dtype or "")
+    return item * math.prod(map(int, sizes)) if item and all(size.isdecimal() for size in sizes) else None
+
+
+def saved_values(forward: Part) -> list[SavedValue]:
+    """Returns what a forward graph saves, in order; memory that several saved values share is counted once."""
+    counted: set[str] = set()
+    names = [name for name, kind in forward.outputs if kind == SAVED]
+    owning = [name for name in names if name not in forward.views]
+    found: dict[str, SavedValue] = {}
+    for name in [*owning, *(name for name in names if name in forward.views)]:
+        base = _base(forward, name)
+        size, note = forward.sizes.get(name), None
+        new = forward.sizes.get(base)
+        if base in forward.inputs:
+            new, note = 0, "input" if base == name else f"view of input {base}"
+        elif base != name:
+            note = f"view of {base}"
+        if base in counted:
+            new = 0
+        counted.add(base)
+        found[name] = SavedValue(name, size, new, note)
+    return [found[name] for name in dict.fromkeys(names)]
+
+
+def _base(part: Part, name: str) -> str:
+    seen = {name}
+    while (owner := part.views.get(name)) is not None and owner not in seen:
+        seen.add(owner)
+        name = owner
+    return name
+
+
+def roles(forward: Part, backward: Part, joint: Part | None = None) -> dict[str, dict[str, list[str]]]:
+    """Returns the roles of the nodes of ``forward``, ``backward`` and ``joint``, by name, the main one first.
+
+    What stands in no more than its own graph keeps the role that its own graph tells.
+    """
+    saved = {name for name, kind in forward.outputs if kind == SAVED}
+    both = {name for name, target in forward.ops.items() if backward.ops.get(name) == target}
+    found = {
+        "forward": _roles(forward, forward, backward, saved, both),
+        "backward": _roles(backward, forward, backward, saved, both),
+    }
+    if joint is not None:
+        found["joint"] = _roles(joint, forward, backward, saved, both)
+    return found
+
+
+def _roles(part: Part, forward: Part, backward: Part, saved: set[str], both: set[str]) -> dict[str, list[str]]:
+    returned: dict[str, list[str]] = {}
+    for name, kind in part.outputs:
+        if kind != SAVED:
+            returned.setdefault(name, []).append(kind)
+    found = {}
+    for name, own in part.inputs.items():
+        further = [SAVED] if name in saved and part is not backward else []
+        found[name] = list(dict.fromkeys([own, *further, *returned.get(name, ())]))
+    for name, target in part.ops.items():
+        given = set(returned.get(name, ()))
+        given |= {"forward"} if forward.ops.get(name) == target else set()
+        given |= {"backward"} if backward.ops.get(name) == target else set()
+        given |= {"recomputed"} if name in both else set()
+        given |= {SAVED} if name in saved and forward.ops.get(name) == target else set()
+        found[name] = [role for role in _MAIN if role in given] or ["op"]
+    return found
