@@ -18,7 +18,7 @@ def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Ru
 
     Raises:
         SourceError: No source can be read; nothing is stored then.
-        UsageError: No source takes one of the options.
+        UsageError: No source takes one of the options, or numbers name nodes that stand in several places.
     """
     if isinstance(source, Mapping):
         if not source:
@@ -28,6 +28,7 @@ def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Ru
         recorder.add(source)
     else:
         recorder.add(adapters.read(source, options))
+    recorder.lay_overlays(strict=True)
     return recorder.finish()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fxstore.errors import UsageError, nearest
 from fxstore.ingest import adapters
-from fxstore.ingest.overlays import NodeOverlay, Overlays, RunNodes, from_mapping
+from fxstore.ingest.overlays import Overlays, RunNodes
 from fxstore.ingest.versions import loaded_versions
 from fxstore.link import structure_of
 from fxstore.records import Overlay, RunRecord, Stage, Structure
@@ -99,7 +99,7 @@ class Recorder:
             self._stages.append(Stage(name, (), status="failed", note=str(error)))
             return
         self._take(found, name)
-        if len(found.stages) == 1:
+        if len(found.stages) == 1 and found is not source:
             self._sources[name] = source
             self._states[name] = adapters.state_of(source)
 
@@ -123,32 +123,51 @@ class Recorder:
     def overlay(
         self,
         name: str,
-        data: Mapping[str, float | Mapping[str, float]],
+        data: Any,
         *,
-        stage: str,
-        metric: str = "value",
-        kind: str = "accuracy",
-        method: str = "forward",
+        stage: str | None = None,
+        method: str | None = None,
+        path: str | None = None,
+        metric: str | None = None,
+        metrics: Sequence[str] | str | None = None,
+        node: str | None = None,
+        kind: str | None = None,
         unit: str | None = None,
         better: str | None = None,
     ) -> None:
-        """Lays numbers on the nodes of a stage.
+        """Lays numbers, or texts, on nodes: operators, inputs, constants and outputs alike, in one stage or in several.
+
+        Names that no stage has are counted, logged with the nearest names, and kept on the run itself.
 
         Args:
-            data: Node name to a number, or to a number per metric. NaN and infinity are numbers.
-            kind: ``accuracy``, ``latency``, ``category``, ``static`` or ``statistics``.
-            better: ``higher``, ``lower`` or None.
-
-        Names that are not in the stage are counted, logged with the nearest names, and kept on the run itself.
+            data: Node, or (node, port), to a number, a text, None, or a mapping from metric to one of these; a
+                DataFrame, anything with ``__arrow_c_stream__``, or the path of a CSV or Parquet file, with a column
+                ``node``; the frame of ``Inspector.calculate_numeric_gap``; the CSV of the QNN debugger. NaN and
+                infinity are numbers; None, and what a table leaves empty, is missing.
+            stage: Where the nodes are; default: a table's column ``stage``, else the one stage that has the name.
+            method: Entry point that they belong to; default: any.
+            path: Nested graph that they stand in; default: the outermost that has the name.
+            metric: Name of the metric, where the data has none.
+            metrics: Which to take of a table; default: all.
+            node: The column that names the nodes; default: ``node``, ``name``, ``node_name`` or ``id``.
+            kind: ``accuracy``, ``latency``, ``category``, ``static`` or ``statistics``; default: ``category`` for
+                texts, else ``accuracy``.
+            better: ``higher`` or ``lower``; default: what is known of the metric.
 
         Raises:
-            UsageError: There is no such stage.
+            UsageError: There is no such stage, a name stands in several places, or an argument does not fit the data.
+            SourceError: The file cannot be read, or is refused.
         """
+        from fxstore.ingest.metrics_given import check_names, overlay_of
+
         names = [one.name for one in self._stages]
-        if stage not in names:
+        if stage is not None and stage not in names:
             raise UsageError(f"stage {stage!r} is not in this run", hint=nearest(stage, names))
-        rows = from_mapping(data, stage=stage, method=method, metric=metric)
-        self._overlays.wait([NodeOverlay.of(name, kind, rows, unit=unit, better=better)])
+        where = {"stage": stage, "method": method, "path": path}
+        about = {"kind": kind, "unit": unit, "better": better}
+        overlay = overlay_of(name, data, where, about, metric, _several(metrics), node)
+        check_names(overlay, RunNodes(self._stages))
+        self._overlays.wait([overlay])
 
     def measure(
         self,
@@ -237,7 +256,7 @@ class Recorder:
         if self.run is None:
             if not self._stages:
                 raise UsageError(f"run {self.name!r} has no stage", hint="call rec.stage(name, source) in the block")
-            self._lay_waiting()
+            self.lay_overlays()
             record = RunRecord(
                 self.name,
                 tuple(self._stages),
@@ -305,11 +324,21 @@ class Recorder:
         _log.warning("%s", line)
         self._notes.append(line)
 
-    def _lay_waiting(self) -> None:
+    def lay_overlays(self, *, strict: bool | None = None) -> None:
+        """Lays what came by name on the stages, now that all of these are there.
+
+        Args:
+            strict: Raise what would be logged; default: as the recorder.
+        """
         nodes = RunNodes(self._stages)
-        for layer in self._overlays.waiting():
-            with self._watch(f"{getattr(layer, 'name', 'an overlay')} is not laid"):
-                list(map(self._note, self._overlays.lay(layer, nodes)))
+        for waiting in self._overlays.waiting():
+            try:
+                for line in self._overlays.lay(waiting, nodes):
+                    self._note(line)
+            except Exception as error:  # a source of numbers must not cost the run its graphs
+                if strict:
+                    raise
+                self._lost(f"overlay {getattr(waiting[0], 'name', '')} is not laid", error)
 
     def _structure(self) -> Structure:
         if self._linked is None:

@@ -270,15 +270,3 @@ def _status(status: str | None, value: float | None, text: str | None) -> str:
     if value is None:
         return "not_measured" if text is None else "ok"
     return "ok" if math.isfinite(value) else "non_finite"
-
-
-def from_mapping(
-    data: Mapping[str, float | Mapping[str, float]], *, stage: str, method: str, metric: str
-) -> Iterator[dict[str, object]]:
-    """Yields one row of :data:`NAMED` per node and metric, from a number, or a number per metric, by node."""
-    for name, given in data.items():
-        for key, value in (given if isinstance(given, Mapping) else {metric: given}).items():
-            yield {
-                "stage": stage, "method": method, "node": name, "port": 0, "metric": key, "value": float(value),
-                "sample": 0,
-            }  # fmt: skip

@@ -280,7 +280,9 @@ def origins(records: Sequence[GraphRecord]) -> dict[Origin, str]:
     there is nothing to tell it from.
     """
     given = dict.fromkeys(record.origin for record in records)
-    ranks = {(one.log, one.process): one.rank for one in given if one.rank is not None and one.process is not None}
+    ranks: dict[tuple[str, int | None], int] = {
+        (one.log, one.process): one.rank for one in given if one.rank is not None and one.process is not None
+    }
     names: dict[Origin, str] = {}
     processes: dict[tuple[str, int | None], int] = {}
     for one in given:

@@ -13,7 +13,14 @@ from fxstore.ingest.text.expressions import Ref
 from fxstore.ingest.text.modules import Printed, build, parse, role_of_input
 from fxstore.ingest.torch_trace import MAX_PROBLEMS, GraphRecord, Trace, origins
 from fxstore.ingest.training import (
-    BACKWARD_OUTPUT, FORWARD_OUTPUT, SAVED, VIEWS, Part, byte_size, roles, saved_values,
+    BACKWARD_OUTPUT,
+    FORWARD_OUTPUT,
+    SAVED,
+    VIEWS,
+    Part,
+    byte_size,
+    roles,
+    saved_values,
 )  # fmt: skip
 from fxstore.ingest.training_overlay import saved_overlay
 from fxstore.ingest.typed_json import Malformed, each, member, optional, typed

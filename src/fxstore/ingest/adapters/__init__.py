@@ -87,12 +87,15 @@ class Adapter(Protocol):
 
 
 def installed() -> list[EntryPoint]:
-    """Returns the adapters' entry points without importing any: fxstore's own first, then by name."""
-    return sorted(entry_points(group=GROUP), key=lambda entry: (not _is_own(entry), entry.name))
+    """Returns the adapters' entry points without importing any: fxstore's own first, then by name.
+
+    The one for tables comes last: a format whose files end in ``.csv`` or ``.parquet`` may have an adapter of its own.
+    """
+    return sorted(entry_points(group=GROUP), key=lambda entry: (_rank(entry), entry.name))
 
 
 def read(source: object, options: Mapping[str, Any] | None = None) -> Ingested:
-    """Reads a source with the first adapter that accepts it.
+    """Reads a source with the first adapter that accepts it; what has been read already is given back as it is.
 
     Args:
         options: Keyword arguments for the adapter's ``read``.
@@ -102,6 +105,8 @@ def read(source: object, options: Mapping[str, Any] | None = None) -> Ingested:
         UsageError: The adapter takes no such option.
     """
     options = options or {}
+    if isinstance(source, Ingested):
+        return source
     source = path_of(source)
     entry, adapter = _accepting(source)
     if unknown := sorted(options.keys() - options_of(adapter)):
@@ -118,7 +123,9 @@ def read(source: object, options: Mapping[str, Any] | None = None) -> Ingested:
 
 
 def takes(source: object, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns those of the options that the source's adapter takes."""
+    """Returns those of the options that the source's adapter takes; none for what has been read already."""
+    if isinstance(source, Ingested):
+        return {}
     _, adapter = _accepting(path_of(source))
     return {key: value for key, value in options.items() if key in options_of(adapter)}
 
@@ -187,8 +194,9 @@ def _loaded(broken: list[str]) -> Iterator[tuple[EntryPoint, Adapter]]:
             yield entry, adapter
 
 
-def _is_own(entry: EntryPoint) -> bool:
-    return entry.value.startswith("fxstore.")
+def _rank(entry: EntryPoint) -> int:
+    own = entry.value.startswith("fxstore.")
+    return (2 if entry.name == "metrics" else 0) if own else 1
 
 
 def _exists(path: Path) -> bool:

@@ -49,11 +49,10 @@ def computed(value: ast.expr, names: Container[str]) -> Computed:
         return _function("_operator.getitem", [value.value, value.slice], names)
     if isinstance(value, ast.Call):
         return _call(value, names)
-    if isinstance(value, ast.Attribute) and not _owned(value):
-        if _refers(value.value, names):
-            found = _function("builtins.getattr", [value.value], names)
-            found.args.append(("1", value.attr))
-            return found
+    if isinstance(value, ast.Attribute) and not _owned(value) and _refers(value.value, names):
+        found = _function("builtins.getattr", [value.value], names)
+        found.args.append(("1", value.attr))
+        return found
     if (path := _owned(value)) is not None:
         return Computed("get_attr", path)
     return Computed("get_attr", _text(value))
@@ -62,8 +61,8 @@ def computed(value: ast.expr, names: Container[str]) -> Computed:
 def assigned(statement: ast.Assign | ast.AugAssign, names: Container[str]) -> Computed | None:
     """Returns what a statement computes in place (``x[0] = y``, ``x += y``), or None where it is no such."""
     if isinstance(statement, ast.AugAssign):
-        target = f"_operator.{_INPLACE[type(statement.op)]}"
-        return _function(target, [statement.target, statement.value], names)
+        operator = f"_operator.{_INPLACE[type(statement.op)]}"
+        return _function(operator, [statement.target, statement.value], names)
     target = statement.targets[0]
     if isinstance(target, ast.Subscript):
         return _function("_operator.setitem", [target.value, target.slice, statement.value], names)
@@ -96,8 +95,8 @@ def _call(call: ast.Call, names: Container[str]) -> Computed:
         args.insert(0, call.func.value)
     else:
         found = Computed("call_function", short(_text(call.func)))
-    for i, argument in enumerate(args):
-        found.args.extend(_leaves(str(i), argument, names))
+    for i, value in enumerate(args):
+        found.args.extend(_leaves(str(i), value, names))
     for keyword in call.keywords:
         found.args.extend(_leaves(keyword.arg or "**", keyword.value, names))
     return found
@@ -143,11 +142,11 @@ def _leaves(path: str, value: ast.expr, names: Container[str]) -> Iterator[tuple
         for key, item in zip(value.keys, value.values, strict=True):
             yield from _leaves(f"{path}.{'**' if key is None else constant(key)}", item, names)
     elif isinstance(value, ast.Slice) or _is_slice(value):
-        for name, item in zip(("start", "stop", "step"), _bounds(value), strict=True):
-            if item is None:
+        for name, bound in zip(("start", "stop", "step"), _bounds(value), strict=True):
+            if bound is None:
                 yield f"{path}.{name}", None
             else:
-                yield from _leaves(f"{path}.{name}", item, names)
+                yield from _leaves(f"{path}.{name}", bound, names)
     elif _refers(value, names):  # what FX never prints; its uses still count
         for i, name in enumerate(n.id for n in ast.walk(value) if isinstance(n, ast.Name) and n.id in names):
             yield f"{path}[{i}]", Ref(name)
@@ -163,7 +162,7 @@ def _bounds(value: ast.expr) -> list[ast.expr | None]:
     if isinstance(value, ast.Slice):
         return [value.lower, value.upper, value.step]
     given: list[ast.expr | None] = list(value.args)  # type: ignore[attr-defined]
-    return (given + [None, None, None])[:3] if len(given) != 1 else [None, given[0], None]
+    return [*given, None, None, None][:3] if len(given) != 1 else [None, given[0], None]
 
 
 def _refers(value: ast.expr, names: Container[str]) -> bool:

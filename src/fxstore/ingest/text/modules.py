@@ -89,7 +89,7 @@ class _Reader:
             raise SourceError(f"line {line.number} of the graph's text is no graph code: {cause}") from None
 
     def _header(self, line: Line) -> None:
-        (function,) = self._parsed(line, f"{line.code} pass") or [None]
+        function = next(iter(self._parsed(line, f"{line.code} pass")), None)
         if not isinstance(function, ast.FunctionDef):
             raise SourceError(f"line {line.number} of the graph's text is no graph code")
         given = function.args
@@ -285,8 +285,9 @@ def _getitem(node: Node) -> tuple[str | None, int]:
     if node.computed.target != "_operator.getitem" or len(node.computed.args) != 2:
         return None, 0
     (_, source), (_, port) = node.computed.args
-    fits = isinstance(source, Ref) and type(port) is int and 0 <= port < MAX_PORTS
-    return (source.name, port) if fits else (None, 0)  # type: ignore[union-attr,return-value]
+    if isinstance(source, Ref) and isinstance(port, int) and 0 <= port < MAX_PORTS:
+        return source.name, port
+    return None, 0
 
 
 def _find_callers(

@@ -99,7 +99,7 @@ def _logical(number: int, line: str, lines: Iterator[tuple[int, str]], place: tu
             raise SourceError(f"line {number} of the graph's text is longer than {MAX_STATEMENT:,} characters")
         if not line.endswith(_OPEN):
             break
-        _, raw = next(lines, (0, ")"))
+        _, raw = next(lines, (0, ""))
         line = raw.strip()
     return Line(number, " ".join(parts), tuple(comments), place)
 
