@@ -65,7 +65,7 @@ def test_case_39_missing_stays_missing(store: Store) -> None:
     assert store.sql("SELECT nodes, measured, not_measured, reasons FROM coverage").fetchall() == [
         (7, 3, 4, {"no data": 4})
     ]
-    assert [row[2] for row in store.sql("SELECT nid, stage, name FROM worst('cosine')").fetchall()][0] == "tanh"
+    assert next(row[2] for row in store.sql("SELECT nid, stage, name FROM worst('cosine')").fetchall()) == "tanh"
     assert len(store.worst("cosine").fetchall()) == 3
     assert store.sql("SELECT avg(value), count(value) FROM metrics").fetchall() == [(pytest.approx(0.8), 3)]
 
@@ -73,7 +73,8 @@ def test_case_39_missing_stays_missing(store: Store) -> None:
 def test_nan_is_a_number_and_none_is_missing(store: Store) -> None:
     ingest(store, {"sin": math.nan, "tanh": None, "exp": math.inf, ("exp", 1): True})
     rows = {row[:2]: row[2:] for row in found(store, "given", "node, port, value, text, status, reason")}
-    assert math.isnan(rows["sin", 0][0]) and rows["sin", 0][2] == "non_finite"
+    assert math.isnan(rows["sin", 0][0])
+    assert rows["sin", 0][2] == "non_finite"
     assert rows["tanh", 0] == (None, None, "not_measured", "no value given")
     assert rows["exp", 0][0] == math.inf
     assert rows["exp", 1] == (None, "true", "ok", None)
@@ -157,7 +158,8 @@ def test_frames(store: Store) -> None:
     store.ingest({"float": chain("sin", "exp"), "frame": frame})
     rows = {row[:2]: row[2:] for row in found(store, "frame")}
     assert math.isnan(rows["sin", "mse"][0])
-    assert rows["sin", "n"][0] is None and rows["exp", "n"][0] == 3.0
+    assert rows["sin", "n"][0] is None
+    assert rows["exp", "n"][0] == 3.0
     assert rows["exp", "who"][:2] == (None, None)
 
 
@@ -185,8 +187,10 @@ def test_the_frame_of_calculate_numeric_gap(store: Store) -> None:
     ingest(store, frame, "sin", "tanh", "exp", "neg", "abs", metric="MSE")
     rows = {row[0]: row[1:] for row in found(store, "given", "node, metric, value, text, reason")}
     assert rows["tanh"] == ("MSE", 0.25, "sin, tanh", None)
-    assert math.isnan(rows["exp"][1]) and "Inspector reports it as 0" in rows["exp"][3]
-    assert rows["neg"][1] == 2.5 and "buffer may be missing" in rows["neg"][3]
+    assert math.isnan(rows["exp"][1])
+    assert "Inspector reports it as 0" in rows["exp"][3]
+    assert rows["neg"][1] == 2.5
+    assert "buffer may be missing" in rows["neg"][3]
     assert "sin" not in rows
 
 
@@ -258,7 +262,8 @@ def test_an_overlay_that_is_wrong_does_not_cost_the_run_its_graphs(store: Store)
         rec.stage("a", chain("sin"))
         rec.stage("b", chain("sin"))
         rec.stage("numbers", {"sin": 1.0})
-    assert rec.run is not None and rec.run.status == "partial"
+    assert rec.run is not None
+    assert rec.run.status == "partial"
     assert rec.run.notes == ("overlay numbers is not laid: overlay numbers: 'sin' names several nodes: in a, b",)
 
 

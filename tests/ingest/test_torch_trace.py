@@ -99,7 +99,7 @@ def test_case_54_a_cut_line_is_named_and_all_before_it_kept(traced: Path, tmp_pa
 
 def test_text_gives_what_the_live_graphs_would(traced: Path) -> None:
     found = {stage.name: stage for stage in stages(traced)}
-    dynamo = [one for one in found["dynamo_output_graph"].graphs if "split" in names(one)][0]
+    dynamo = next(one for one in found["dynamo_output_graph"].graphs if "split" in names(one))
     split = names(dynamo).index("split")
     assert dynamo.nodes["ports"][split].as_py() == 2
     assert [(s, p) for s, p, _, _ in edges(dynamo) if s == "split"] == [("split", 0), ("split", 1)]
