@@ -3,11 +3,9 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fxstore.layout import plan
 from fxstore.layout.crossing import Ordering, candidate_rows
 from fxstore.layout.grid import Grid, build_grid
 from fxstore.layout.model import GAP_PARTS
@@ -21,7 +19,6 @@ from fxstore.layout.rows import assign_rows
 from fxstore.layout.sources import beside_consumers
 from fxstore.layout.spacing import LANE
 from fxstore.layout.sugiyama import suggested_rows
-from tests.layout.graphs import random_dag
 
 EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
 
@@ -154,18 +151,6 @@ def test_packed_components_keep_apart(extents: list[tuple[int, int]]) -> None:
     for a, b in combinations(boxes, 2):
         gaps = (b[0] - a[2], a[0] - b[2], b[1] - a[3], a[1] - b[3])
         assert max(gaps) >= GAP_PARTS
-
-
-def test_of_too_many_lanes_the_longest_edges_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = random_dag(300, reach=None)
-    assert (np.diff(graph.draw().offsets) > 0).all()
-    monkeypatch.setattr(plan, "MAX_LANES", 100)
-    monkeypatch.setattr(plan, "LANES_PER_NODE", 0)
-    drawing = graph.draw()
-    drawn = np.diff(drawing.offsets) > 0
-    assert 0 < drawn.sum() < len(drawn)
-    span = np.diff(graph.edges)[:, 0]
-    assert span[~drawn].mean() > 2 * span[drawn].mean()
 
 
 def test_a_source_that_two_modules_use_comes_before_both() -> None:

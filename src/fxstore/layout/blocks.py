@@ -21,6 +21,8 @@ PIECE = 60
 """How many items an invisible block should have; half as many or half as many more where the cut is narrower there."""
 MAX_FAN, FAN_LEVELS = 8000, 4
 """A block of nodes at no more than so many levels is cut only where it has more than so many."""
+MOST_ALIVE, ALIVE_PER_ITEM = 40_000, 20
+"""A block is cut only if its values, counted at each place between two items, are no more than so many."""
 MIN_NODES = 2
 """A module whose box would hold fewer nodes with a path of their own is drawn without a box."""
 
@@ -143,6 +145,8 @@ def _cut(run: Run, far: Longs, level: Longs) -> None:
     while len(run.items) > MAX_ITEMS and not _is_fan(run, level):
         items, count = run.items, len(run.items)
         alive = _alive(run, far)
+        if sum(alive) > MOST_ALIVE + ALIVE_PER_ITEM * count:
+            return
         pieces: list[int | Run] = []
         at = 0
         while at < count:

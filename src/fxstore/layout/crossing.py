@@ -2,75 +2,141 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
 from fxstore.layout.grid import Grid
 from fxstore.layout.order import Lists
 from fxstore.layout.sugiyama import suggested_rows
 
-SMALL, MEDIUM, LARGE = 200, 3000, 20000
+SMALL, MEDIUM, LARGE = 100, 3000, 20000
 """Numbers of cells above which less is tried."""
 SWAP_COST = 400
 """Neighbours with more pairs of links than this are not swapped."""
+PATIENCE = 4
+"""After so many sweeps without fewer crossings there are no more."""
+
+Link = tuple[int, float, float]
+"""The cell at a link's other end, the link's place there, and its place at this end."""
+Middle = Callable[[list[float]], float]
 
 
 class Ordering:
-    """Rows being ordered. Ends of links lie at ``position`` of the cell plus their place on it, from -.45 to .45."""
+    """Rows being ordered.
+
+    An end of a link lies at ``position`` of its cell plus its place on it, from -.45 to .45.
+
+    Attributes:
+        rows: The cells of each row, in order.
+        position: Of each cell in its row.
+        counts: Crossings between each row and the next.
+    """
 
     def __init__(self, grid: Grid) -> None:
-        """Begins with all cells at 0; the rows are set by ``take``."""
-        self.grid = grid
+        """Begins without an order; ``take`` sets one."""
+        self.rows: Lists = []
         self.position = [0] * len(grid.row)
-        self.upper_place = [0.9 * x / (grid.width[v] or 1) - 0.45 for v, x in zip(grid.upper, grid.leave, strict=True)]
-        self.lower_place = [0.9 * x / (grid.width[v] or 1) - 0.45 for v, x in zip(grid.lower, grid.enter, strict=True)]
-        self.links: Lists = [[] for _ in grid.rows]
-        for link, v in enumerate(grid.upper):
-            self.links[grid.row[v]].append(link)
+        self.counts: list[int] = []
+        leave = [0.9 * x / (grid.width[v] or 1) - 0.45 for v, x in zip(grid.upper, grid.leave, strict=True)]
+        enter = [0.9 * x / (grid.width[v] or 1) - 0.45 for v, x in zip(grid.lower, grid.enter, strict=True)]
+        self._above = [[(grid.upper[k], leave[k], enter[k]) for k in links] for links in grid.above]
+        self._below = [[(grid.lower[k], enter[k], leave[k]) for k in links] for links in grid.below]
 
     def take(self, rows: Lists) -> None:
-        """Makes these the rows."""
-        for row in rows:
-            self.place(row)
+        """Makes these the rows, and counts their crossings."""
+        self.rows = [list(row) for row in rows]
+        for row in self.rows:
+            self._place(row)
+        self.counts = [self._count(row) for row in self.rows]
 
-    def place(self, row: list[int]) -> None:
-        """Takes over the order of one row."""
+    def _place(self, row: list[int]) -> None:
         for i, v in enumerate(row):
             self.position[v] = i
 
     def crossings(self) -> int:
-        """Counts the crossings of all rows."""
-        grid, at, total = self.grid, self.position, 0
-        for links in self.links:
-            ends = sorted(
-                (at[grid.upper[k]] + self.upper_place[k], at[grid.lower[k]] + self.lower_place[k]) for k in links
-            )
-            seen: list[float] = []
-            for _, end in ends:
-                total += len(seen) - bisect_right(seen, end)
-                insort(seen, end)
+        """Returns the crossings of all rows."""
+        return sum(self.counts)
+
+    def _count(self, row: list[int]) -> int:
+        """Counts the crossings between a row and the next."""
+        at, total = self.position, 0
+        seen: list[float] = []
+        for v in row:
+            links = self._below[v]
+            if len(links) == 1:
+                ends = [at[links[0][0]] + links[0][1]]
+            else:
+                ends = [end for _, end in sorted([(own, at[w] + place) for w, place, own in links])]
+            for end in ends:
+                if not seen or end >= seen[-1]:
+                    seen.append(end)
+                else:
+                    i = bisect_right(seen, end)
+                    total += len(seen) - i
+                    seen.insert(i, end)
         return total
 
-    def ends(self, v: int, down: bool) -> list[float]:
-        """Returns where the links of a cell end in the row below it, or above it."""
-        grid, at = self.grid, self.position
-        if down:
-            return [at[grid.lower[k]] + self.lower_place[k] for k in grid.below[v]]
-        return [at[grid.upper[k]] + self.upper_place[k] for k in grid.above[v]]
+    def sweep(self, down: bool, middle: Middle) -> None:
+        """Sorts each row by the middle of where its links come from, from the top down or from the bottom up."""
+        links_of = self._above if down else self._below
+        last = len(self.rows) - 1
+        stale = set()
+        for r in range(1, last + 1) if down else range(last - 1, -1, -1):
+            if self._sort(self.rows[r], links_of, middle):
+                stale |= {r - 1, r}
+        for r in stale:
+            if r >= 0:
+                self.counts[r] = self._count(self.rows[r])
 
-    def gain(self, a: int, b: int) -> int:
-        """Returns how many crossings go if two neighbours change places; 0 where that takes too long to count."""
-        above, below = self.grid.above, self.grid.below
-        if not 0 < len(above[a]) * len(above[b]) + len(below[a]) * len(below[b]) <= SWAP_COST:
-            return 0
-        return sum(_gain(self.ends(a, down), self.ends(b, down)) for down in (False, True))
+    def _sort(self, row: list[int], links_of: list[list[Link]], middle: Middle) -> bool:
+        """Sorts a row by where each cell would have to lie for its links to be straight; tells if that changed it."""
+        if len(row) < 2:
+            return False
+        at = self.position
+        keys = []
+        for i, v in enumerate(row):
+            links = links_of[v]
+            if len(links) == 1:
+                w, far, own = links[0]
+                keys.append((at[w] + far - own, i, v))
+            elif links:
+                keys.append((middle([at[w] + far - own for w, far, own in links]), i, v))
+            else:
+                keys.append((float(i), i, v))
+        keys.sort()
+        order = [v for _, _, v in keys]
+        if order == row:
+            return False
+        row[:] = order
+        self._place(row)
+        return True
 
-    def wishes(self, v: int, down: bool) -> list[float]:
-        """Returns where the cell would have to lie for each of these links to be straight."""
-        grid, at, upper, lower = self.grid, self.position, self.upper_place, self.lower_place
-        if down:
-            return [at[grid.lower[k]] + lower[k] - upper[k] for k in grid.below[v]]
-        return [at[grid.upper[k]] + upper[k] - lower[k] for k in grid.above[v]]
+    def swap_neighbours(self) -> None:
+        """Swaps neighbours while that takes crossings away."""
+        for _ in range(4):
+            swapped = False
+            for r, row in enumerate(self.rows):
+                if len(row) > 1 and (self.counts[r] or self.counts[r - 1]):
+                    swapped |= self._swap_row(r, row)
+            if not swapped:
+                return
+
+    def _swap_row(self, r: int, row: list[int]) -> bool:
+        at, swapped = self.position, False
+        above = {v: sorted([at[w] + place for w, place, _ in self._above[v]]) for v in row}
+        below = {v: sorted([at[w] + place for w, place, _ in self._below[v]]) for v in row}
+        for i in range(len(row) - 1):
+            a, b = row[i], row[i + 1]
+            if len(above[a]) * len(above[b]) + len(below[a]) * len(below[b]) > SWAP_COST:
+                continue
+            up, down = _gain(above[a], above[b]), _gain(below[a], below[b])
+            if up + down > 0:
+                row[i], row[i + 1] = b, a
+                at[a], at[b] = i + 1, i
+                self.counts[r - 1] -= up
+                self.counts[r] -= down
+                swapped = True
+        return swapped
 
 
 def candidate_rows(grid: Grid) -> list[tuple[int, Lists]]:
@@ -84,26 +150,36 @@ def candidate_rows(grid: Grid) -> list[tuple[int, Lists]]:
     sweeps = 8 if cells <= MEDIUM else 4 if cells <= LARGE else 2
     found = []
     for start in _starts(grid, cells <= SMALL):
-        rows, count = _sweep(state, start, sweeps)
-        if count and cells <= LARGE:
-            count -= _swap_neighbours(state, rows)
-        if not count:
-            return [(0, rows)]
-        found.append((count, rows))
+        option = _sweep(state, start, sweeps, cells <= LARGE)
+        if not option[0]:
+            return [option]
+        found.append(option)
         if cells <= SMALL and len(found) == 1:
-            found.append(_swapped(state, start))
+            found.append(_sweep(state, start, 0, True))
     other = suggested_rows(grid, found[0][1])
     if other is not None:
-        found.append(_swapped(state, other))
+        found.append(_sweep(state, other, 0, True))
     distinct = [option for i, option in enumerate(found) if option not in found[:i]]
     return sorted(distinct, key=lambda option: option[0])
 
 
-def _swapped(state: Ordering, rows: Lists) -> tuple[int, Lists]:
-    rows = [list(row) for row in rows]
-    state.take(rows)
-    count = state.crossings()
-    return count - _swap_neighbours(state, rows), rows
+def _sweep(state: Ordering, start: Lists, sweeps: int, swaps: bool) -> tuple[int, Lists]:
+    """Improves an order; returns its crossings and its rows."""
+    state.take(start)
+    best, least, failed = start, state.crossings(), 0
+    for turn in range(sweeps):
+        if not least or failed == PATIENCE:
+            break
+        state.sweep(turn % 2 == 0, _mean if turn % 4 < 2 else _median)
+        failed += 1
+        if state.crossings() < least:
+            best, least, failed = [list(row) for row in state.rows], state.crossings(), 0
+    if swaps and least:
+        if failed:
+            state.take(best)
+        state.swap_neighbours()
+        return state.crossings(), state.rows
+    return least, best
 
 
 def _starts(grid: Grid, several: bool) -> list[Lists]:
@@ -147,36 +223,6 @@ def _visit(
     return rows
 
 
-def _sweep(state: Ordering, start: Lists, sweeps: int) -> tuple[Lists, int]:
-    rows = [list(row) for row in start]
-    state.take(rows)
-    best, least = [list(row) for row in rows], state.crossings()
-    failed = 0
-    for turn in range(sweeps):
-        if not least or failed == 4:
-            break
-        down = turn % 2 == 0
-        middle = _mean if turn % 4 < 2 else _median
-        for row in rows[1:] if down else rows[-2::-1]:
-            _sort_row(state, row, down, middle)
-        count = state.crossings()
-        failed += 1
-        if count < least:
-            best, least, failed = [list(row) for row in rows], count, 0
-    state.take(best)
-    return best, least
-
-
-def _sort_row(state: Ordering, row: list[int], down: bool, middle: Callable[[list[float]], float]) -> None:
-    at = state.position
-    keys = {}
-    for v in row:
-        ends = state.wishes(v, not down)
-        keys[v] = (middle(ends) if ends else float(at[v]), at[v])
-    row.sort(key=keys.__getitem__)
-    state.place(row)
-
-
 def _mean(ends: list[float]) -> float:
     return sum(ends) / len(ends)
 
@@ -187,27 +233,12 @@ def _median(ends: list[float]) -> float:
     return ends[half] if len(ends) % 2 else (ends[half - 1] + ends[half]) / 2
 
 
-def _swap_neighbours(state: Ordering, rows: Lists) -> int:
-    """Swaps neighbours while that helps, in place; returns how many crossings are gone."""
-    at = state.position
-    gone = 0
-    for _ in range(4):
-        before = gone
-        for row in rows:
-            for i in range(len(row) - 1):
-                a, b = row[i], row[i + 1]
-                gain = state.gain(a, b)
-                if gain > 0:
-                    row[i], row[i + 1] = b, a
-                    at[a], at[b] = i + 1, i
-                    gone += gain
-        if gone == before:
-            break
-    return gone
-
-
 def _gain(left: list[float], right: list[float]) -> int:
-    """Returns how many crossings of the links of two neighbours a swap takes away."""
+    """Returns how many crossings go if two neighbours, whose links end here in order, change places."""
+    if not left or not right:
+        return 0
+    if left[-1] <= right[0]:
+        return left.count(right[0]) * right.count(right[0]) - len(left) * len(right)
     gain = 0
     for x in left:
         for y in right:

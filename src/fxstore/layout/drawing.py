@@ -27,7 +27,6 @@ def draw(
     Returns:
         A drawing with every node placed, no two boxes overlapping, every edge that is not feedback pointing down, and
         no edge crossing a box that is not its end. The same bytes for the same input in any process.
-        In a tangle of many thousand nodes, such as no model is, the longest edges are left out and have no points.
 
     Raises:
         ValueError: Sizes, edges and paths do not fit each other.

@@ -8,15 +8,15 @@ of more pull is never bent for one of less.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import pairwise, product
+from itertools import pairwise
 
 from fxstore.layout.grid import PLAIN, SPINE, Grid
 from fxstore.layout.order import Lists
 from fxstore.layout.relax import relax_cells
 from fxstore.layout.spacing import GAP_X, LANE
 
-MAX_OPTIONS = 4
-"""So many orders of a block's rows are placed, to take the best."""
+MAX_OPTIONS, MANY_CELLS = 4, 60
+"""So many orders of a block's rows are placed, to take the best; in a block of more cells only the first."""
 CROSSING = 60
 """A crossing is as bad as so many pixels that links go sidewards."""
 FAR = 100
@@ -33,7 +33,7 @@ def place_cells(grid: Grid, options: list[tuple[int, Lists]]) -> list[int]:
         options: Crossings and rows of each order.
     """
     best: tuple[int, list[int], Lists] | None = None
-    for crossings, rows in options[:MAX_OPTIONS]:
+    for crossings, rows in options[: MAX_OPTIONS if len(grid.row) <= MANY_CELLS else 1]:
         grid.rows = rows
         x = _place(grid) if grid.row else []
         cost = CROSSING * crossings + _slant(grid, x)
@@ -56,12 +56,14 @@ def _place(grid: Grid) -> list[int]:
     for row in grid.rows:
         for i, v in enumerate(row):
             position[v] = i
-    bent = _bent(grid, position)
-    favourite = _favourites(grid, bent)
-    x = _balance(
-        grid, [_alignment(grid, position, bent, favourite, *way) for way in product((True, False), (False, True))]
-    )
     gaps = [[grid.width[a] + _gap(grid, a, b) for a, b in pairwise(row)] for row in grid.rows]
+    bent = _bent(grid, position)
+    places = []
+    for down, links in zip((True, False), _medians(grid, position, bent), strict=True):
+        for right in (False, True):
+            root, shift = _align(grid, position, links, down, right)
+            places.append(_compact(grid, gaps, root, shift, right))
+    x = _balance(grid, places)
     packed = max(sum(steps) + grid.width[row[-1]] for steps, row in zip(gaps, grid.rows, strict=True))
     if _spread(grid, x) > MAX_SPREAD * packed:
         x = min(x, relax_cells(grid, gaps), key=lambda x: _spread(grid, x))
@@ -118,99 +120,84 @@ def _favourites(grid: Grid, bent: list[bool]) -> tuple[list[int], list[int]]:
     return below, above
 
 
-def _alignment(
-    grid: Grid, position: list[int], bent: list[bool], favourite: tuple[list[int], list[int]], down: bool, right: bool
-) -> list[int]:
-    """Returns one of the four extreme placements."""
-    root, shift = _align(grid, position, bent, favourite, down, right)
-    return _compact(grid, root, shift, right)
+def _medians(grid: Grid, position: list[int], bent: list[bool]) -> tuple[Lists, Lists]:
+    """Returns for each cell the links it may be aligned along: a favourite, else those to its median neighbours.
+
+    First come the links to the row above, from left to right, then those to the row below. Bent ones are left out, and
+    those that would take the place of another cell's favourite.
+    """
+    favourite_below, favourite_above = _favourites(grid, bent)
+    out = []
+    for links_of, far_end, place, mine, other in (
+        (grid.above, grid.upper, grid.leave, favourite_above, favourite_below),
+        (grid.below, grid.lower, grid.enter, favourite_below, favourite_above),
+    ):
+        chosen = []
+        for v, links in enumerate(links_of):
+            if mine[v] >= 0:
+                links = [mine[v]]
+            elif len(links) > 1:
+                links = sorted(links, key=lambda k: (position[far_end[k]], place[k]))
+                half = len(links) // 2
+                links = [links[half]] if len(links) % 2 else links[half - 1 : half + 1]
+            chosen.append([k for k in links if not bent[k] and other[far_end[k]] in (-1, k)])
+        out.append(chosen)
+    return out[0], out[1]
 
 
-def _align(
-    grid: Grid, position: list[int], bent: list[bool], favourite: tuple[list[int], list[int]], down: bool, right: bool
-) -> tuple[list[int], list[int]]:
-    """Aligns each cell with a median neighbour, if none is crossed.
+def _align(grid: Grid, position: list[int], links: Lists, down: bool, right: bool) -> tuple[list[int], list[int]]:
+    """Aligns each cell with a median neighbour, if no alignment is crossed.
 
     Returns:
         For each cell the first of those that it is aligned with, and how far right of it it stands.
     """
     cells = len(grid.row)
     root, shift, taken = list(range(cells)), [0] * cells, [False] * cells
-    links_of, far_end = (grid.above, grid.upper) if down else (grid.below, grid.lower)
-    other = favourite[0] if down else favourite[1]
-    mine = favourite[1] if down else favourite[0]
+    far_end = grid.upper if down else grid.lower
     sign = 1 if down else -1
     for row in grid.rows if down else reversed(grid.rows):
-        limit = len(position) if right else -1
+        limit = cells if right else -1
         for v in reversed(row) if right else row:
-            for link in _candidates(grid, links_of[v], far_end, position, mine[v], down, right):
+            for link in reversed(links[v]) if right else links[v]:
                 u = far_end[link]
-                free = not taken[u] and not bent[link] and other[u] in (-1, link)
-                if free and (position[u] < limit if right else position[u] > limit):
+                if not taken[u] and (position[u] < limit if right else position[u] > limit):
                     root[v], taken[u], limit = root[u], True, position[u]
                     shift[v] = shift[u] + sign * (grid.leave[link] - grid.enter[link])
                     break
     return root, shift
 
 
-def _candidates(
-    grid: Grid, links: list[int], far_end: list[int], position: list[int], favourite: int, down: bool, right: bool
-) -> list[int]:
-    """Returns a cell's favourite link, else the links to its median neighbours."""
-    if favourite >= 0:
-        return [favourite]
-    if len(links) < 2:
-        return links
-    place = grid.leave if down else grid.enter
-    links = sorted(links, key=lambda k: (position[far_end[k]], place[k]))
-    half = len(links) // 2
-    if len(links) % 2:
-        return [links[half]]
-    return [links[half], links[half - 1]] if right else [links[half - 1], links[half]]
-
-
-def _compact(grid: Grid, root: list[int], shift: list[int], right: bool) -> list[int]:
+def _compact(grid: Grid, gaps: Lists, root: list[int], shift: list[int], right: bool) -> list[int]:
     """Pushes the aligned columns to one side, then each back to its neighbour."""
-    after, before, order = _columns(grid, root, shift)
-    x = [0] * len(root)
-    if right:
-        for v in reversed(order):
-            x[v] = min([x[w] - d for w, d in after[v].items()], default=0)
-        for v in order:
-            if before[v]:
-                x[v] = min(x[v], max([x[u] + d for u, d in before[v].items()]))
-    else:
-        for v in order:
-            x[v] = max([x[u] + d for u, d in before[v].items()], default=0)
-        for v in reversed(order):
-            if after[v]:
-                x[v] = max(x[v], min([x[w] - d for w, d in after[v].items()]))
-    return [x[root[v]] + shift[v] for v in range(len(root))]
-
-
-def _columns(
-    grid: Grid, root: list[int], shift: list[int]
-) -> tuple[list[dict[int, int]], list[dict[int, int]], list[int]]:
-    """Returns how far the columns to the right, and to the left, of each must stay off, and all from left to right."""
-    after: list[dict[int, int]] = [{} for _ in root]
-    before: list[dict[int, int]] = [{} for _ in root]
-    for row in grid.rows:
-        for a, b in pairwise(row):
-            u, v = root[a], root[b]
-            apart = grid.width[a] + _gap(grid, a, b) + shift[a] - shift[b]
-            if apart > after[u].get(v, -(1 << 60)):
-                after[u][v] = before[v][u] = apart
-    missing = [len(left) for left in before]
-    ready = [v for v in range(len(root)) if root[v] == v and not missing[v]]
+    cells = len(root)
+    after: list[list[tuple[int, int]]] = [[] for _ in root]
+    missing = [0] * cells
+    for row, apart in zip(grid.rows, gaps, strict=True):
+        for (a, b), gap in zip(pairwise(row), apart, strict=True):
+            u, v, gap = root[a], root[b], gap + shift[a] - shift[b]
+            if right:
+                u, v = v, u
+            after[u].append((v, gap))
+            missing[v] += 1
+    ready = [v for v in range(cells) if root[v] == v and not missing[v]]
     order = []
+    x = [0] * cells
     while ready:
         v = ready.pop()
         order.append(v)
-        for w in after[v]:
+        at = x[v]
+        for w, gap in after[v]:
+            if at + gap > x[w]:
+                x[w] = at + gap
             missing[w] -= 1
             if not missing[w]:
                 ready.append(w)
-    return after, before, order
+    for v in reversed(order):
+        if after[v]:
+            x[v] = max(x[v], min([x[w] - gap for w, gap in after[v]]))
+    if right:
+        return [s - x[r] for r, s in zip(root, shift, strict=True)]
+    return [s + x[r] for r, s in zip(root, shift, strict=True)]
 
 
 def _gap(grid: Grid, a: int, b: int) -> int:
@@ -225,6 +212,6 @@ def _balance(grid: Grid, places: list[list[int]]) -> list[int]:
     moves = [best[i % 2] - span[i % 2] for i, span in enumerate(spans)]
     out = []
     for xs in zip(*places, strict=True):
-        four = sorted(x + d for x, d in zip(xs, moves, strict=True))
-        out.append((four[1] + four[2]) // 2)
+        four = [x + d for x, d in zip(xs, moves, strict=True)]
+        out.append((sum(four) - min(four) - max(four)) // 2)
     return out

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fxstore.layout.blocks import PIECE, Tree, build_tree
+from fxstore.layout.blocks import Tree, build_tree
 from fxstore.layout.modules import Modules
 from fxstore.layout.order import Longs, Marks, adjacency, against_flow, components, topological
 from fxstore.layout.sources import beside_consumers
-from fxstore.layout.wires import lanes
-
-MAX_LANES, LANES_PER_NODE = 250_000, 10
-"""An edge that passes a block takes a lane there; no more than so many, and so many more per node, are drawn."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +20,7 @@ class Plan:
     Attributes:
         order: (n) node at each place.
         tails, heads: (D) places of the ends of each distinct edge, ``tails < heads``.
-        line: (E) distinct edge of each given one, -1 for one that is not drawn.
+        line: (E) distinct edge of each given one, -1 for a self loop.
         feedback: (E) whether a given edge is drawn against its direction.
         tree: The blocks.
         modules: What they are called.
@@ -49,9 +45,6 @@ def make_plan(n: int, edges: Sequence[tuple[int, int]], paths: Sequence[str | No
     places = np.empty(n, np.int64)
     places[order] = np.arange(n)
     tails, heads = places[tails], places[heads]
-    drawn = _drawable(n, tails, heads)
-    line[line >= 0] = np.where(drawn, np.cumsum(drawn) - 1, -1)[line[line >= 0]]
-    tails, heads = tails[drawn], heads[drawn]
 
     starts = np.flatnonzero(np.diff(part, prepend=-1)).astype(np.int64)
     far = np.arange(n, dtype=np.int64)
@@ -87,26 +80,6 @@ def _drawing_order(n: int, tails: Longs, heads: Longs, modules: Modules) -> tupl
     order.sort(key=lambda v: rank[part[v]])
     modules.smooth(order, module)
     return order, module, [part[v] for v in order]
-
-
-def _drawable(n: int, tails: Longs, heads: Longs) -> Marks:
-    """Marks the edges to draw: all, unless their lanes would pass so many blocks that the drawing is of no use.
-
-    No graph of a model comes near that. A tangle of many thousand nodes does; there the longest edges are left out.
-    """
-    key = lanes(n, tails, heads)
-    span = heads - tails
-    drawn = np.ones(len(tails), np.bool_)
-    reach = n
-    while len(span):
-        first, last = np.full(2 * n + 2, n), np.zeros(2 * n + 2, np.int64)
-        np.minimum.at(first, key[drawn], tails[drawn])
-        np.maximum.at(last, key[drawn], heads[drawn])
-        if np.maximum(last - first, 0).sum() <= PIECE * (MAX_LANES + LANES_PER_NODE * n):
-            break
-        reach = reach * 3 // 4
-        drawn = span <= reach
-    return drawn
 
 
 def _longest_paths(part: Sequence[int], tails: Longs, heads: Longs) -> tuple[Longs, Marks]:

@@ -17,6 +17,10 @@ from fxstore.layout.place import place_cells
 from fxstore.layout.problem import BLOCK, ITEM, Problem, Shape
 from fxstore.layout.rows import assign_rows
 from fxstore.layout.spacing import GAP_PORTS, GAP_Y, HEAD, LANE, PAD
+from fxstore.layout.tangle import solve_tangle
+
+MOST_LANES = 3500
+"""A block whose lanes pass more rows than so many is drawn as a tangle."""
 
 Corner = tuple[int, int, int]
 """x, y and border: see ``Shape.border``."""
@@ -62,7 +66,10 @@ class _Placed:
 
 def solve(problem: Problem) -> Shape:
     """Lays out one block."""
-    grid = build_grid(problem, assign_rows(problem))
+    row = assign_rows(problem)
+    if _passed(problem, row) > MOST_LANES:
+        return solve_tangle(problem, row)
+    grid = build_grid(problem, row)
     side, head = (PAD, HEAD) if problem.boxed else (0, 0)
     left = [x + side for x in place_cells(grid, candidate_rows(grid))]
     width = max([x + w for x, w in zip(left, grid.width, strict=True)], default=side) + side
@@ -87,6 +94,17 @@ def solve(problem: Problem) -> Shape:
         corners[:, 2],
         np.cumsum([0, *map(len, lines)], dtype=np.int32),
     )
+
+
+def _passed(problem: Problem, row: list[int]) -> int:
+    """Returns how many rows all lanes together pass; lanes that only pass the whole block do not count."""
+    first, last = dict[int, int](), dict[int, int]()
+    for wire in problem.wires:
+        if not (problem.is_item(wire.source) or problem.is_item(wire.target)):
+            continue
+        first[wire.lane] = min(first.get(wire.lane, row[wire.source]), row[wire.source])
+        last[wire.lane] = max(last.get(wire.lane, 0), row[wire.target])
+    return sum(last.values()) - sum(first.values()) - len(first)
 
 
 def _row_borders(problem: Problem, grid: Grid, head: int) -> tuple[list[int], list[int]]:
