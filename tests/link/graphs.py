@@ -43,7 +43,7 @@ def graph(
         builder.origin(
             position,
             0,
-            [(name, *(cited or [_target(name)]), home, "pass", "create") for home, name, *cited in n.came_from],
+            [(name, *(cited or [_target(name)]), home, "retrace", "create") for home, name, *cited in n.came_from],
         )
         if n.key:
             builder.signature[n.name] = n.key
@@ -74,7 +74,7 @@ class Linked:
 
     def label(self, ordinal: int) -> str:
         home = self.run.graphs[self.run.graph[ordinal]]
-        stage, path = self.stages[self.run.stage(ordinal)].name, f"{home.path}/" if home.path else ""
+        stage, path = self.stages[self.run.stage[ordinal]].name, f"{home.path}/" if home.path else ""
         return f"{stage}:{path}{self.run.name[ordinal]}"
 
     def links(self) -> dict[tuple[str, str], str]:

@@ -104,7 +104,8 @@ def test_chains_that_grow_with_every_pass_are_stored_once() -> None:
     assert graph.tables["sources"].num_rows <= 13 * 202
     found = linked(first=first, last=program)
     assert of(found, "first")["relu_49"] == {"relu_49"}
-    depth = max(len(chain) for chain in found.run.chain)
+    lineage = found.run.lineage
+    depth = max(len(list(lineage.chain(node))) for node in range(len(found.run)))
     assert depth == 12
 
 

@@ -31,7 +31,7 @@ def test_names_that_shift_at_a_retrace_are_not_evidence() -> None:
         ("s0:mul_2", "s1:mul_1"): "from_node",
         ("s0:relu", "s1:relu"): "from_node",
     }
-    assert linked.unmatched() == {("s0:mul", "s1"): "removed: nothing in s1 names it"}
+    assert linked.unmatched() == {("s0:mul", "s1"): "removed by the pass retrace: nothing in s1 names it"}
 
 
 def test_a_decomposition_is_one_set_whose_primary_computes_the_value() -> None:

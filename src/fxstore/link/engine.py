@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.link.rules import Link, Pair, link_pair
-from fxstore.link.run import Run
+from fxstore.link.borders import memberships as delegate_memberships
+from fxstore.link.lineage import NOTHING
+from fxstore.link.pair import Pair
+from fxstore.link.rules import link_pair
+from fxstore.link.run import Run, rows
 from fxstore.link.sets import sync_sets
 from fxstore.link.unmatched import unmatched
 from fxstore.link.values import memberships, value_classes
@@ -25,24 +32,40 @@ def structure_of(stages: Sequence[Stage]) -> Structure:
     Returns:
         The graphs in order, and the tables of :data:`fxstore.tables.STRUCTURE_TABLES`.
     """
+    with _collector_at_rest():
+        return _structure(stages)
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Stops the search for cycles: linking makes millions of small objects, none in a cycle, and they stay alive."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+def _structure(stages: Sequence[Stage]) -> Structure:
     run = Run.of(stages)
     neighbours = _pairs(run, stages)
     pairs = [*neighbours, *_across(run, neighbours)]
     links = [link for pair in pairs for found in pair.to_earlier.values() for link in found]
-    links += _memberships(run)
+    links += delegate_memberships(run)
     links.sort(key=lambda link: (link.src, link.dst))
     classes = value_classes(run, pairs)
-    sets, _ = sync_sets(run, links, classes)
-    values = [(number, *member) for number, members in enumerate(memberships(run, classes)) for member in members]
-    rows: dict[str, Sequence[tuple[object, ...]]] = {
-        "graphs": _graphs(run, stages),
-        "links": [(link.src, link.dst, link.evidence, link.inferred, link.note) for link in links],
-        "sync_sets": sets,
-        "value_classes": values,
-        "ancestors": _ancestors(run),
-        "unmatched": unmatched(run, stages, neighbours),
+    columns: dict[str, Sequence[Sequence[object]]] = {
+        "graphs": _columns(_graphs(run, stages)),
+        "links": _columns(links)[:5],
+        "sync_sets": sync_sets(run, links, classes),
+        "value_classes": memberships(run, classes),
+        "ancestors": _columns(_ancestors(run)),
+        "unmatched": _columns(unmatched(run, stages, neighbours)),
     }
-    return Structure(run.graphs, {name: _table(tables.STRUCTURE_TABLES[name], found) for name, found in rows.items()})
+    found = {name: _table(schema, columns[name]) for name, schema in tables.STRUCTURE_TABLES.items()}
+    return Structure(run.graphs, found)
 
 
 def _pairs(run: Run, stages: Sequence[Stage]) -> list[Pair]:
@@ -64,7 +87,7 @@ def _across(run: Run, neighbours: Sequence[Pair]) -> list[Pair]:
     found: list[Pair] = []
     for index, pair in enumerate(neighbours):
         method = _method(run, pair)
-        open_nodes = [b for b in pair.open() if run.chain[b] or run.is_boundary(b)]
+        open_nodes = [b for b in pair.open() if run.lineage.head[b] != NOTHING or run.boundary[b]]
         for before in reversed(neighbours[:index]):
             if not open_nodes or _method(run, before) != method:
                 break
@@ -77,17 +100,6 @@ def _across(run: Run, neighbours: Sequence[Pair]) -> list[Pair]:
 
 def _method(run: Run, pair: Pair) -> str:
     return run.graphs[run.graph[pair.later[0]]].method
-
-
-def _memberships(run: Run) -> list[Link]:
-    """Links each operator inside a delegate to the call that runs it."""
-    return [
-        Link(node, call, "delegate")
-        for call, graph in run.calls.items()
-        if run.role[call] == "delegate"
-        for node in range(run.base[graph], run.base[graph] + len(run.graphs[graph].nodes))
-        if run.role[node] in ("op", "symint", "delegate")
-    ]
 
 
 def _graphs(run: Run, stages: Sequence[Stage]) -> list[tuple[object, ...]]:
@@ -109,21 +121,28 @@ def _graphs(run: Run, stages: Sequence[Stage]) -> list[tuple[object, ...]]:
 
 def _ancestors(run: Run) -> list[tuple[int, int, int]]:
     """Resolves the sources that are nodes of this run: in the latest stage before with that identity and name."""
-    index: dict[tuple[int, str], list[int]] = {}
-    for node in range(len(run)):
-        for number in run.graphs[run.graph[node]].identities:
-            index.setdefault((number, run.name[node]), []).append(node)
+    homes: dict[int, list[int]] = defaultdict(list)
+    for number, graph in enumerate(run.graphs):
+        for identity in graph.identities:
+            homes[identity].append(number)
+    positions = cache(lambda number: {name: i for i, name in enumerate(run.graphs[number].nodes["name"].to_pylist())})
     found = []
     for number, graph in enumerate(run.graphs):
-        sources = graph.tables["sources"]
-        for source, name, home in zip(*(sources[c].to_pylist() for c in ("source", "name", "graph")), strict=True):
-            nodes = index.get((graph.source_graphs[home], name), ())
-            before = [node for node in nodes if run.stage(node) < run.stage_of_graph[number]]
-            if before:
-                found.append((number, source, before[-1]))
+        earlier = [
+            [home for home in reversed(homes[source]) if run.stage_of_graph[home] < run.stage_of_graph[number]]
+            for source in graph.source_graphs
+        ]
+        for source, name, cited in rows(graph.tables["sources"], "source", "name", "graph"):
+            home = next((home for home in earlier[cited] if name in positions(home)), None)
+            if home is not None:
+                found.append((number, source, run.base[home] + positions(home)[name]))
     return found
 
 
-def _table(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+def _columns(found: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
+    return list(zip(*found, strict=True))
+
+
+def _table(schema: pa.Schema, columns: Sequence[Sequence[object]]) -> pa.Table:
+    columns = columns or [()] * len(schema)
     return pa.table([pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)

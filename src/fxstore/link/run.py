@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,10 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from fxstore.link.lineage import Lineage
 from fxstore.records import Graph, Stage, starts
-
-Hop = tuple[int, str]
-"""An ancestor as provenance names it: the identity of its graph and its name there."""
 
 BOUNDARY_ROLES = frozenset({"input", "parameter", "buffer", "constant", "token", "output"})
 VIEWS = frozenset(
@@ -22,6 +21,15 @@ VIEWS = frozenset(
         "flatten", "clone", "_clone_dim_order", "_to_dim_order_copy", "contiguous", "detach", "getitem",
     }
 )  # fmt: skip
+_SAME_VALUE = frozenset(
+    {
+        "alias", "alias_copy", "clone", "_clone_dim_order", "_to_dim_order_copy", "_to_copy", "to", "contiguous",
+        "detach", "detach_", "lift_fresh", "lift_fresh_copy", "view", "view_copy", "reshape", "_unsafe_view", "flatten",
+        "expand", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze", "squeeze_copy",
+    }
+)  # fmt: skip
+"""Operators that give their input's value again, as long as its shape and dtype stay."""
+_DROPOUT = frozenset({"dropout", "dropout_", "feature_dropout", "alpha_dropout"})
 
 
 @dataclass
@@ -32,17 +40,23 @@ class Run:
     stage_of_graph: list[int]
     base: list[int]
     graph: list[int] = field(default_factory=list)
+    stage: list[int] = field(default_factory=list)
     name: list[str] = field(default_factory=list)
     target: list[str] = field(default_factory=list)
     op_type: list[str] = field(default_factory=list)
     role: list[str] = field(default_factory=list)
     dtype: list[str | None] = field(default_factory=list)
-    shape: list[tuple[str, ...] | None] = field(default_factory=list)
+    shape: list[int | None] = field(default_factory=list)
+    """Number of the shape: equal shapes have equal numbers; None for what is no tensor."""
     ports: list[int] = field(default_factory=list)
+    attrs: list[str | None] = field(default_factory=list)
     inputs: list[list[tuple[int, int, str]]] = field(default_factory=list)
     users: list[list[int]] = field(default_factory=list)
-    chain: list[list[tuple[Hop, str, str]]] = field(default_factory=list)
-    """Hops of each node's provenance, nearest first: the ancestor, its target, the pass that made the hop."""
+    quantiser: list[bool] = field(default_factory=list)
+    """True for what observes, quantises or dequantises: it adds no computation of its own."""
+    boundary: list[bool] = field(default_factory=list)
+    """True for values that come from outside, and for the output: they are matched by signature."""
+    lineage: Lineage = field(default_factory=Lineage)
 
     @classmethod
     def of(cls, stages: Sequence[Stage]) -> Run:
@@ -50,30 +64,33 @@ class Run:
         graphs = tuple(graph for stage in stages for graph in stage.graphs)
         stage_of_graph = [i for i, stage in enumerate(stages) for _ in stage.graphs]
         run = cls(graphs, stage_of_graph, starts([len(graph.nodes) for graph in graphs]))
+        shapes: dict[tuple[str, ...], int] = {}
         for index, graph in enumerate(graphs):
-            run._append(index, graph)
+            run._append(index, graph, shapes)
         return run
 
-    def _append(self, index: int, graph: Graph) -> None:
+    def _append(self, index: int, graph: Graph, shapes: dict[tuple[str, ...], int]) -> None:
         base, nodes = self.base[index], graph.nodes
         size = len(nodes)
         self.graph += [index] * size
-        for column in ("name", "target", "op_type", "role", "dtype", "ports"):
+        self.stage += [self.stage_of_graph[index]] * size
+        for column in ("name", "target", "op_type", "role", "dtype", "ports", "attrs"):
             getattr(self, column).extend(nodes[column].to_pylist())
-        self.shape += [None if s is None else tuple(s) for s in nodes["shape"].to_pylist()]
+        for shape in nodes["shape"].to_pylist():
+            self.shape.append(None if shape is None else shapes.setdefault(tuple(shape), len(shapes)))
+        self.boundary += [role in BOUNDARY_ROLES for role in self.role[base:]]
+        kinds = self.op_type[base:]
+        quantisers = {kind for kind in set(kinds) if _quantises(kind)}
+        self.quantiser += [kind in quantisers for kind in kinds] if quantisers else [False] * size
         self.inputs += [[] for _ in range(size)]
         self.users += [[] for _ in range(size)]
-        for src, port, dst, arg in _rows(graph.edges, "src", "src_port", "dst", "dst_arg"):
+        for src, port, dst, arg in rows(graph.edges, "src", "src_port", "dst", "dst_arg"):
             self.inputs[base + dst].append((base + src, port, arg))
             self.users[base + src].append(base + dst)
-        self.chain += _chains(graph)
+        self.lineage.append(graph)
 
     def __len__(self) -> int:
         return len(self.name)
-
-    def stage(self, ordinal: int) -> int:
-        """Returns the index of a node's stage."""
-        return self.stage_of_graph[self.graph[ordinal]]
 
     def nodes_of_stage(self, stage: int, method: str) -> Iterator[int]:
         """Yields the ordinals of a stage's nodes that belong to one method, graph after graph."""
@@ -81,24 +98,37 @@ class Run:
             if self.stage_of_graph[index] == stage and graph.method == method:
                 yield from range(self.base[index], self.base[index] + len(graph.nodes))
 
-    def is_boundary(self, ordinal: int) -> bool:
-        """Tells whether a node is a value that comes from outside, or the output; they are matched by signature."""
-        return self.role[ordinal] in BOUNDARY_ROLES
-
-    def is_quantiser(self, ordinal: int) -> bool:
-        """Tells whether a node observes, quantises or dequantises: it adds no computation of its own."""
-        kind = self.op_type[ordinal]
-        return kind.startswith(("quantize_", "dequantize_", "choose_qparams")) or kind.endswith(
-            ("Observer", "FakeQuantize")
-        )
+    def is_observer(self, ordinal: int) -> bool:
+        """Tells whether a node observes a value, and passes it on."""
+        return self.op_type[ordinal].endswith(_OBSERVERS)
 
     def port(self, ordinal: int) -> int | None:
         """Returns the output that a ``getitem`` reads, or None for any other node."""
         return self.inputs[ordinal][0][1] if self.op_type[ordinal] == "getitem" and self.inputs[ordinal] else None
 
+    def selects_port(self, ordinal: int) -> bool:
+        """Tells ``getitem(op, i)``, one of several outputs, from the indexing of a tensor, which takes an axis away."""
+        if self.op_type[ordinal] != "getitem" or len(self.inputs[ordinal]) != 1:
+            return False
+        source = self.inputs[ordinal][0][0]
+        return self.ports[source] > 1 or (self.shape[ordinal] is not None and self.shape[ordinal] == self.shape[source])
+
     def kind(self, ordinal: int) -> tuple[str, int | None]:
         """Returns a node's operator, a view and the copy that it replaces being one, and the output that it reads."""
         return self.op_type[ordinal].removesuffix("_copy"), self.port(ordinal)
+
+    def passes_on(self, ordinal: int) -> bool:
+        """Tells whether a node only gives the value of its first input again: a copy, a layout, a dropout at rest."""
+        kind, inputs = self.op_type[ordinal], self.inputs[ordinal]
+        if not inputs or inputs[0][2] != "0" or not (kind in _SAME_VALUE or kind in _DROPOUT):
+            return False
+        source, port, _ = inputs[0]
+        if port or self.shape[source] is None or self.shape[ordinal] != self.shape[source]:
+            return False
+        if kind in _DROPOUT:
+            arguments = json.loads(self.attrs[ordinal] or "{}").get("args", {})
+            return arguments.get("2", arguments.get("train")) is False
+        return self.dtype[source] == self.dtype[ordinal]
 
     def has_provenance(self, ordinal: int) -> bool:
         """Tells whether any node of a node's graph names an ancestor."""
@@ -134,19 +164,13 @@ class Run:
         return [(src, port) for src, port, _ in self.inputs[last]]
 
 
-def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
+_OBSERVERS = ("Observer", "FakeQuantize")
+
+
+def _quantises(kind: str) -> bool:
+    return kind.startswith(("quantize_", "dequantize_", "choose_qparams")) or kind.endswith(_OBSERVERS)
+
+
+def rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """Yields a table's rows, some columns of it."""
     return zip(*(table[column].to_pylist() for column in columns), strict=True)
-
-
-def _chains(graph: Graph) -> list[list[tuple[Hop, str, str]]]:
-    """Returns the hops of every node, nearest first; tails that nodes share are built once."""
-    tails: list[list[tuple[Hop, str, str]]] = []
-    for name, target, number, pass_name, parent in _rows(
-        graph.tables["sources"], "name", "target", "graph", "pass_name", "parent"
-    ):
-        hop = ((graph.source_graphs[number], name), target, pass_name)
-        tails.append([hop, *(tails[parent] if parent is not None else [])])
-    chains: list[list[tuple[Hop, str, str]]] = [[] for _ in range(len(graph.nodes))]
-    for position, source in _rows(graph.tables["origins"], "position", "source"):
-        chains[position] = chains[position] + tails[source] if chains[position] else tails[source]
-    return chains

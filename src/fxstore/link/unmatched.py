@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fxstore.link.rules import Link, Pair
+from fxstore.link.pair import Link, Pair
 from fxstore.link.run import Run
 from fxstore.records import Stage
 
@@ -18,25 +18,30 @@ def unmatched(run: Run, stages: Sequence[Stage], pairs: Sequence[Pair]) -> list[
 
 
 def _of_pair(run: Run, stages: Sequence[Stage], pair: Pair) -> Iterator[tuple[int, str, str]]:
-    before, after = (stages[run.stage(nodes[0])].name for nodes in (pair.earlier, pair.later))
-    called = set(run.calls)
+    before, after = (stages[run.stage[nodes[0]]].name for nodes in (pair.earlier, pair.later))
     for b in pair.later:
-        links = pair.to_earlier.get(b, [])
-        if all(link.evidence == "structure" for link in links) and not _is_delegate_call(run, b, called):
+        links = pair.to_earlier.get(b)
+        if (links is None or _is_guess(links)) and not _is_known_call(run, b):
             yield b, before, _guess(links) or _inserted(run, b, before)
+    passes: str | None = None
     for a in pair.earlier:
-        links = pair.to_later.get(a, [])
-        if all(link.evidence == "structure" for link in links):
-            yield a, after, _guess(links) or _removed(run, pair, a, after)
+        links = pair.to_later.get(a)
+        if links is None or _is_guess(links):
+            passes = _passes(pair) if passes is None else passes
+            yield a, after, _guess(links) or _removed(pair, a, after, passes)
 
 
-def _guess(links: list[Link]) -> str | None:
+def _is_guess(links: list[Link]) -> bool:
+    return all(link.evidence == "structure" for link in links)
+
+
+def _guess(links: list[Link] | None) -> str | None:
     return f"{links[0].note} (inferred)" if links else None
 
 
-def _is_delegate_call(run: Run, node: int, called: set[int]) -> bool:
+def _is_known_call(run: Run, node: int) -> bool:
     """A delegate call has its counterparts through the operators inside it."""
-    return node in called and run.role[node] == "delegate"
+    return run.role[node] == "delegate" and node in run.calls
 
 
 def _inserted(run: Run, b: int, before: str) -> str:
@@ -46,25 +51,44 @@ def _inserted(run: Run, b: int, before: str) -> str:
         return "holds a nested graph"
     if run.role[b] == "output" and run.graphs[run.graph[b]].path:
         return "lists the values that a nested graph returns"
-    chain = run.chain[b]
-    if not chain:
+    lineage = run.lineage
+    sources = list(lineage.above(lineage.head[b]))
+    if not sources:
         return "no provenance recorded"
-    (_, name), _, pass_name = chain[-1][0], chain[-1][1], chain[0][2]
-    return f"inserted by {pass_name}: it comes from {name}, which has no counterpart in {before}"
+    _, name = lineage.ancestor[lineage.hop[sources[-1]]]
+    by = lineage.pass_name[sources[0]]
+    return f"inserted by {by or 'a pass'}: it comes from {name}, which has no counterpart in {before}"
 
 
-def _removed(run: Run, pair: Pair, a: int, after: str) -> str:
+def _passes(pair: Pair) -> str:
+    """Names the passes between two stages, as the chains of the nodes that came through them do."""
+    run, lineage = pair.run, pair.run.lineage
+    for b, links in pair.to_earlier.items():
+        if links[0].evidence != "from_node":
+            continue
+        names: dict[str, None] = {}
+        for source in lineage.chain(b):
+            if lineage.pass_name[source]:
+                names[lineage.pass_name[source]] = None
+            home, name = lineage.ancestor[lineage.hop[source]]
+            if home in run.graphs[run.graph[links[0].src]].identities and name == run.name[links[0].src]:
+                break
+        if names:
+            found = list(names)
+            return f"the pass {found[0]}" if len(found) == 1 else f"one of the passes {', '.join(reversed(found))}"
+    return ""
+
+
+def _removed(pair: Pair, a: int, after: str, passes: str) -> str:
+    run = pair.run
     users = run.users[a]
-    if run.is_boundary(a) and users:
-        folds = {
-            link.note
-            for user in users
-            for link in pair.to_later.get(user, ())
-            if link.note and link.note.startswith("folded")
-        }
-        if folds:
-            return sorted(folds)[0]
-        return f"no longer an input of {after}"
+    if run.boundary[a] and users:
+        links = (link for user in users for link in pair.to_later.get(user, ()))
+        folds = {link.note for link in links if link.note and link.note.startswith("folded")}
+        return sorted(folds)[0] if folds else f"no longer an input of {after}"
+    by = f" by {passes}" if passes else ""
     if not users and run.role[a] != "output":
-        return "removed: its value is not used"
-    return f"removed: nothing in {after} names it"
+        return f"removed{by}: its value is not used"
+    if run.passes_on(a):
+        return f"removed{by}: it passes the value of {run.name[run.inputs[a][0][0]]} on unchanged"
+    return f"removed{by}: nothing in {after} names it"

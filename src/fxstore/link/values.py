@@ -9,148 +9,173 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from fxstore.link.rules import Link, Pair, consumers
+from fxstore.link.pair import Link, Pair, consumers
 from fxstore.link.run import Run
 
-Port = tuple[int, int]
-Member = tuple[int, int, str | None]
-"""Ordinal, port, and the evidence by which it belongs to its class; None for the first."""
+Columns = tuple[list[int], list[int], list[int], list[str | None]]
+"""Class, ordinal, port, and the evidence by which it belongs to the class, None for the first: a row per member."""
+
+_RECORDED = ("from_node", "handle")
 
 
 class Classes:
-    """A union-find over ports; each member keeps the evidence by which it joined."""
+    """A union-find over the values of a run; each keeps the evidence by which it joined.
 
-    def __init__(self) -> None:
-        self._parent: dict[Port, Port] = {}
-        self.evidence: dict[Port, str] = {}
+    A value is a number, :meth:`of` a node and its port.
+    """
 
-    def find(self, port: Port) -> Port:
-        """Returns the member that stands for a port's class; itself where it is alone."""
-        root = port
-        while (parent := self._parent.get(root, root)) != root:
-            root = parent
-        while self._parent.get(port, port) != root:
-            self._parent[port], port = root, self._parent[port]
-        return root
+    def __init__(self, run: Run) -> None:
+        widths = list(run.ports)
+        for uses in run.inputs:
+            for src, port, _ in uses:
+                if port >= widths[src]:
+                    widths[src] = port + 1
+        self._base: list[int] = []
+        self.node: list[int] = []
+        for node, width in enumerate(widths):
+            self._base.append(len(self.node))
+            self.node += [node] * max(width, 1)
+        self._parent = list(range(len(self.node)))
+        self.evidence: dict[int, str] = {}
 
-    def join(self, earlier: Port, later: Port, evidence: str) -> None:
-        """States that two ports hold one value; the later one owes it to this evidence."""
-        for port in (earlier, later):
-            self._parent.setdefault(port, port)
-        if later not in self.evidence:
-            self.evidence[later] = evidence
+    def of(self, node: int, port: int = 0) -> int:
+        """Returns the value that a node gives at a port."""
+        return self._base[node] + port
+
+    def port(self, value: int) -> int:
+        """Returns the port at which its node gives a value."""
+        return value - self._base[self.node[value]]
+
+    def find(self, value: int) -> int:
+        """Returns the value that stands for a class; itself where it is alone."""
+        parent = self._parent
+        while parent[value] != value:
+            parent[value] = parent[parent[value]]
+            value = parent[value]
+        return value
+
+    def join(self, earlier: int, later: int, evidence: str) -> None:
+        """States that two values are one; the later one owes it to this evidence."""
+        self.evidence.setdefault(later, evidence)
         a, b = self.find(earlier), self.find(later)
         if a != b:
             self._parent[max(a, b)] = min(a, b)
 
-    def members(self) -> list[list[Port]]:
-        """Returns the classes with more than one member, each in ordinal order."""
-        groups: dict[Port, list[Port]] = defaultdict(list)
-        for port in sorted(self._parent):
-            groups[self.find(port)].append(port)
-        return [group for group in groups.values() if len(group) > 1]
+    def members(self) -> dict[int, list[int]]:
+        """Returns the classes with more than one member, each in order, by the value that stands for it."""
+        groups: dict[int, list[int]] = {}
+        for value, parent in enumerate(self._parent):
+            if parent != value:
+                root = self.find(value)
+                groups.setdefault(root, [root]).append(value)
+        return groups
 
 
 def value_classes(run: Run, pairs: list[Pair]) -> Classes:
-    """Builds the classes from the links between neighbouring stages and from aliases within each graph."""
-    classes = Classes()
-    for alias, origin, evidence in _aliases(run):
+    """Builds the classes from the links between stages and from aliases within each graph."""
+    classes = Classes(run)
+    for alias, origin, evidence in _aliases(run, classes):
         classes.join(origin, alias, evidence)
+    for node in _handing_on(run, pairs):
+        classes.join(classes.of(*run.inputs[node][0][:2]), classes.of(node), "identity")
     for pair in pairs:
-        for earlier, later, link in _held(pair):
-            classes.join(earlier, later, link.evidence)
+        for a, link, ports in _held(pair):
+            for port in range(ports):
+                classes.join(classes.of(a, port), classes.of(link.dst, port), link.evidence)
     return classes
 
 
-def memberships(run: Run, classes: Classes) -> list[list[Member]]:
+def memberships(run: Run, classes: Classes) -> Columns:
     """Returns the members of each class that has several.
 
     An observer passes its value on, so what it became in later stages (a dequantize) must equal what it observes, up to
     quantisation: the members of that class in the observer's stage and before it belong to the observer's, too. Not the
     other way round: the value before an observer and the one behind it differ in a stage that quantises.
     """
-    found = {classes.find(group[0]): group for group in classes.members()}
-    extra: dict[Port, list[Port]] = defaultdict(list)
-    for node, kind in enumerate(run.op_type):
-        if not kind.endswith("Observer") or not run.inputs[node]:
-            continue
-        source = run.inputs[node][0][:2]
-        home = run.stage(node)
-        before = [p for p in found.get(classes.find(source), [source]) if run.stage(p[0]) <= home]
-        extra[classes.find((node, 0))] += before
-    roots = dict.fromkeys([*found, *extra])
-    return [
-        sorted(
-            (*port, "observer" if port not in own else classes.evidence.get(port))
-            for own in [found.get(root, [root])]
-            for port in {*own, *extra.get(root, ())}
-        )
-        for root in roots
-    ]
+    found = classes.members()
+    observed: dict[int, set[int]] = defaultdict(set)
+    for node in range(len(run)):
+        if run.quantiser[node] and run.op_type[node].endswith("Observer") and run.inputs[node]:
+            source = classes.find(classes.of(*run.inputs[node][0][:2]))
+            observed[classes.find(classes.of(node))].update(
+                value for value in found.get(source, [source]) if run.stage[classes.node[value]] <= run.stage[node]
+            )
+    columns: Columns = ([], [], [], [])
+    for number, root in enumerate(dict.fromkeys([*found, *observed])):
+        own = found.get(root, [root])
+        more = observed[root].difference(own) if root in observed else ()
+        members = sorted([*own, *more]) if more else own
+        columns[0].extend([number] * len(members))
+        columns[1].extend([classes.node[value] for value in members])
+        columns[2].extend([classes.port(value) for value in members])
+        columns[3].extend(["observer" if value in more else classes.evidence.get(value) for value in members])
+    return columns
 
 
-def _aliases(run: Run) -> Iterator[tuple[Port, Port, str]]:
+def _aliases(run: Run, classes: Classes) -> Iterator[tuple[int, int, str]]:
     """Yields alias, origin, evidence.
 
     A getitem is its operator's port, a delegate's input is what its caller passes, its port what its graph returns.
     """
-    for node, kind in enumerate(run.op_type):
-        if kind == "getitem" and len(run.inputs[node]) == 1 and _selects_port(run, node):
-            yield (node, 0), run.inputs[node][0][:2], "identity"
+    for node in range(len(run)):
+        if run.selects_port(node):
+            yield classes.of(node), classes.of(*run.inputs[node][0][:2]), "identity"
     for call, graph in run.calls.items():
         if run.role[call] != "delegate":
             continue
         for inner, value in run.passed(call, graph):
-            yield (inner, 0), value, "delegate"
-        for port, value in enumerate(run.outputs(graph)):
-            yield (call, port), value, "delegate"
+            yield classes.of(inner), classes.of(*value), "delegate"
+        for port, value in enumerate(run.outputs(graph)[: max(run.ports[call], 1)]):
+            yield classes.of(call, port), classes.of(*value), "delegate"
 
 
-def _selects_port(run: Run, node: int) -> bool:
-    """Tells ``getitem(op, i)`` from the indexing of a tensor, which takes an axis away."""
-    source = run.inputs[node][0][0]
-    return run.ports[source] > 1 or (run.shape[node] is not None and run.shape[node] == run.shape[source])
+def _handing_on(run: Run, pairs: list[Pair]) -> Iterator[int]:
+    """Yields the nodes that came or went between two stages and only hand the value of their input on."""
+    for pair in pairs:
+        for nodes, links in ((pair.earlier, pair.to_later), (pair.later, pair.to_earlier)):
+            for node in nodes:
+                if run.passes_on(node) and all(link.inferred for link in links.get(node, ())):
+                    yield node
 
 
-def _held(pair: Pair) -> Iterator[tuple[Port, Port, Link]]:
-    """Yields the ports of two stages that hold one value."""
+def _held(pair: Pair) -> Iterator[tuple[int, Link, int]]:
+    """Yields, for nodes of the earlier stage, the link to the node that holds their values, and the number of ports."""
     run = pair.run
-    folded = {
-        link.dst for links in pair.to_later.values() for link in links if link.note and link.note.startswith("folded")
-    }
+    holding = (link for links in pair.to_later.values() for link in links if link.holds)
+    folds = {link.dst for link in holding if "batch_norm" in run.op_type[link.src]}
     for a in pair.earlier:
-        links = pair.to_later.get(a, [])
-        link = _holder(run, a, links)
+        links = pair.to_later.get(a)
+        link = _holder(run, a, links) if links else None
         if link is None or run.role[a] == "output":
             continue
-        if link.dst in folded and link.evidence != "structure":
+        if folds and not link.holds and _is_changed_by_fold(run, a, link.dst, folds):
             continue
-        if run.is_boundary(a) and not folded.isdisjoint(consumers(run, link.dst)):
-            continue  # the batch-norm is in the weight now
-        rivals = [other.src for other in pair.to_earlier[link.dst] if other.evidence in ("from_node", "handle")]
-        if len(rivals) > 1 and a != _last(run, rivals, link.dst):
-            continue
+        rivals = pair.to_earlier[link.dst]
+        if len(rivals) > 1 and not link.holds:
+            several = [other.src for other in rivals if other.evidence in _RECORDED]
+            if len(several) > 1 and a != _last(run, several, link.dst):
+                continue
         if run.ports[a] > 1 and run.ports[a] != run.ports[link.dst]:
             continue  # which of its outputs went where is not recorded
-        for port in range(run.ports[a]):
-            yield (a, port), (link.dst, port), link
+        yield a, link, run.ports[a]
+
+
+def _is_changed_by_fold(run: Run, a: int, b: int, folds: set[int]) -> bool:
+    """Tells whether a batch-norm is in ``b`` now: in the convolution's result, or in its weight."""
+    return b in folds or (run.boundary[a] and run.role[a] != "input" and not folds.isdisjoint(consumers(run, b)))
 
 
 def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
     """Returns the link to the node that holds ``a``'s value: the last of a decomposition that has its shape."""
-    firm = [link for link in links if link.evidence in ("identity", "signature")]
-    if firm:
-        return firm[0]
-    folds = [link for link in links if link.note and link.note.startswith("folded")]
-    if folds:
-        return folds[0]
-    named = [link for link in links if link.evidence == "name"]
-    if named and not run.has_provenance(a) and not run.has_provenance(named[0].dst):
-        return named[0]  # neither graph has anything better for any node
-    links = [link for link in links if link.evidence in ("from_node", "handle")]
-    if not run.is_quantiser(a):
-        links = [link for link in links if not run.is_quantiser(link.dst)]
-    elif run.op_type[a].endswith(("Observer", "FakeQuantize")):
+    for link in links:
+        if link.holds or link.evidence in ("identity", "signature"):
+            return next((other for other in links if other.evidence in ("identity", "signature")), link)
+    if links[0].evidence == "name" and not run.has_provenance(a) and not run.has_provenance(links[0].dst):
+        return links[0]  # neither graph has anything better for any node
+    links = [link for link in links if link.evidence in _RECORDED]
+    if not run.quantiser[a]:
+        links = [link for link in links if not run.quantiser[link.dst]]
+    elif run.is_observer(a):
         links = [link for link in links if run.op_type[link.dst].startswith("dequantize_")]
     same = [link for link in links if run.op_type[link.dst] == run.op_type[a]]
     if len(same) == 1 and _same_shape(run, a, same[0].dst):
@@ -170,9 +195,6 @@ def _last(run: Run, rivals: list[int], dst: int) -> int:
 
 def _same_shape(run: Run, a: int, b: int) -> bool:
     """Tells whether two values may be equal: their shapes are, and both are of floats, or of one other dtype."""
-    kinds = [dtype if dtype is None or "float" not in dtype else "float" for dtype in (run.dtype[a], run.dtype[b])]
-    return _alike(run.shape[a], run.shape[b]) and _alike(*kinds)
-
-
-def _alike(one: object, other: object) -> bool:
-    return one is None or other is None or one == other
+    one, other = run.dtype[a], run.dtype[b]
+    alike = one == other or one is None or other is None or ("float" in one and "float" in other)
+    return alike and (run.shape[a] == run.shape[b] or run.shape[a] is None or run.shape[b] is None)

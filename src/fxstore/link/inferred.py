@@ -1,0 +1,154 @@
+"""Links that are concluded from the structure around a node, not recorded: each is marked so, and says why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+
+from fxstore.link.lineage import NOTHING
+from fxstore.link.pair import Link, Pair, consumers
+from fxstore.link.run import Run
+
+LARGEST_REWRITE = 64
+"""Links of one rewritten region at most; a larger one says nothing about who became whom."""
+
+_NOT_REPEATABLE = ("rand", "bernoulli", "dropout", "normal", "multinomial", "exponential", "alloc", "empty", "delegate")
+
+
+def folded(pair: Pair) -> Iterator[Link]:
+    """Batch-norms that vanished behind an operator which stayed, and is read in their place, were folded into it."""
+    run = pair.run
+    norms = {a for a in pair.gone() if "batch_norm" in run.op_type[a] and run.inputs[a]}
+    for last in sorted(norms):
+        series, source = [last], run.inputs[last][0][0]
+        while source in norms or (run.op_type[source] == "getitem" and run.inputs[source][0][0] in norms):
+            series += [source] if source in norms else []
+            source = run.inputs[source][0][0]
+        for link in list(pair.to_later.get(source, ())):
+            b = link.dst
+            if run.op_type[b] == run.op_type[source] and _read_instead(pair, last, b):
+                note = f"folded into {run.name[b]}"
+                yield from (Link(a, b, "structure", True, note, holds=a == last) for a in sorted(series))
+
+
+def _read_instead(pair: Pair, a: int, b: int) -> bool:
+    """Tells whether what used ``a`` uses ``b`` now, itself or through what observes it."""
+    run = pair.run
+    own = [u for user in run.users[a] for u in (run.users[user] if run.op_type[user] == "getitem" else [user])]
+    users = pair.became(own)
+    return any(user in users for user in consumers(run, b)) or not run.users[a]
+
+
+def merged(pair: Pair) -> Iterator[Link]:
+    """An operator that vanished while its equal stayed, and is read in its place, was merged with it.
+
+    Equal means: the same target, constant arguments and inputs, so that both hold one value.
+    """
+    run = pair.run
+    gone = pair.gone()
+    if not gone:
+        return
+    number = _value_numbers(pair)
+    stayed: dict[int, int] = {}
+    for a, value in number.items():
+        if a in pair.to_later:
+            stayed.setdefault(value, a)
+    absent = set(gone)
+    for a in gone:
+        twin = stayed.get(number.get(a, -1))
+        for link in pair.to_later.get(twin, ()) if twin is not None else ():
+            read = not absent.isdisjoint(run.users[a]) or _read_instead(pair, a, link.dst)
+            if not link.inferred and run.users[a] and read:
+                yield Link(a, link.dst, "structure", True, f"merged with {run.name[link.src]}", holds=True)
+
+
+def _value_numbers(pair: Pair) -> dict[int, int]:
+    """Numbers the values of the earlier stage's operators: equal computations have equal numbers.
+
+    Nothing is said of a graph that edits values in place.
+    """
+    run = pair.run
+    edited = {run.graph[a] for a in pair.earlier if _edits(run.op_type[a])}
+    found: dict[int, int] = {}
+    numbers: dict[object, int] = {}
+    for a in pair.earlier:
+        if run.role[a] == "op" and run.graph[a] not in edited and not _is_random(run.op_type[a]):
+            reads = tuple((found.get(src, ~src), port, arg) for src, port, arg in run.inputs[a])
+            found[a] = numbers.setdefault((run.graph[a], run.target[a], run.attrs[a], reads), len(numbers))
+    return found
+
+
+@cache
+def _edits(kind: str) -> bool:
+    return kind.endswith("_") and not kind.endswith("__")
+
+
+@cache
+def _is_random(kind: str) -> bool:
+    return any(word in kind for word in _NOT_REPEATABLE)
+
+
+def rewritten(pair: Pair) -> Iterator[Link]:
+    """A region that vanished and one that appeared between the same borders: one replaced the other.
+
+    Both regions are connected, nothing in them has a counterpart, what the new one reads are counterparts of what the
+    old one read, and what used the old one's values uses the new one's. Nodes with a namesake are no part of them.
+    """
+    run = pair.run
+    appeared = [b for b in pair.open() if run.role[b] == "op"]
+    gone = pair.gone() if appeared else []
+    if not gone:
+        return
+    namesakes = {node for link in same_name(pair) for node in (link.src, link.dst)}
+    by_users: dict[frozenset[int], list[tuple[list[int], set[int]]]] = defaultdict(list)
+    for region in _regions(run, [a for a in gone if a not in namesakes]):
+        reads, users = _borders(run, region)
+        by_users[frozenset(pair.became(users))].append((region, pair.became(reads)))
+    for region in _regions(run, [b for b in appeared if b not in namesakes]):
+        reads, users = _borders(run, region)
+        for old, known in by_users.get(frozenset(users), ()):
+            if users and reads and reads <= known and len(old) * len(region) <= LARGEST_REWRITE:
+                note = f"{', '.join(run.name[a] for a in old)} became {', '.join(run.name[b] for b in region)}"
+                yield from (Link(a, b, "structure", True, note) for a in old for b in region)
+
+
+def _regions(run: Run, nodes: list[int]) -> list[list[int]]:
+    """Returns the connected parts of some nodes, each in order."""
+    left, found = set(nodes), []
+    for start in nodes:
+        if start not in left:
+            continue
+        left.discard(start)
+        region, stack = [], [start]
+        while stack:
+            node = stack.pop()
+            region.append(node)
+            for other in (*(src for src, _, _ in run.inputs[node]), *run.users[node]):
+                if other in left:
+                    left.discard(other)
+                    stack.append(other)
+        found.append(sorted(region))
+    return found
+
+
+def _borders(run: Run, region: list[int]) -> tuple[set[int], set[int]]:
+    """Returns what a region reads from outside, and what uses its values there."""
+    inside = set(region)
+    reads = {src for node in region for src, _, _ in run.inputs[node]} - inside
+    return reads, {user for node in region for user in run.users[node]} - inside
+
+
+def same_name(pair: Pair) -> Iterator[Link]:
+    """Equal name and operator, where neither side has anything better."""
+    run = pair.run
+    waiting = [b for b in pair.open() if run.lineage.head[b] == NOTHING]
+    if not waiting:
+        return
+    index = {
+        (run.graphs[run.graph[a]].path, run.name[a], run.op_type[a]): a for a in pair.earlier if a not in pair.to_later
+    }
+    for b in waiting:
+        a = index.get((run.graphs[run.graph[b]].path, run.name[b], run.op_type[b]))
+        if a is not None:
+            yield Link(a, b, "name", True, "equal name and operator, no provenance recorded")
