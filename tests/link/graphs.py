@@ -25,6 +25,8 @@ class N(NamedTuple):
     ports: int = 1
     key: str | None = None
     target: str | None = None
+    handles: Sequence[int] = ()
+    space: str = "debug_handle"
 
 
 def graph(
@@ -45,6 +47,7 @@ def graph(
             0,
             [(name, *(cited or [_target(name)]), home, "retrace", "create") for home, name, *cited in n.came_from],
         )
+        builder.handle(position, n.space, n.handles)
         if n.key:
             builder.signature[n.name] = n.key
     return builder.finish(*(parent or (None, None)))

@@ -144,20 +144,24 @@ def _held(pair: Pair) -> Iterator[tuple[int, Link, int]]:
     holding = (link for links in pair.to_later.values() for link in links if link.holds)
     folds = {link.dst for link in holding if "batch_norm" in run.op_type[link.src]}
     for a in pair.earlier:
-        links = pair.to_later.get(a)
-        link = _holder(run, a, links) if links else None
+        link = _holder(run, a, [link for link in pair.to_later.get(a, ()) if _may_hold(pair, link)])
         if link is None or run.role[a] == "output":
             continue
         if folds and not link.holds and _is_changed_by_fold(run, a, link.dst, folds):
             continue
-        rivals = pair.to_earlier[link.dst]
-        if len(rivals) > 1 and not link.holds:
-            several = [other.src for other in rivals if other.evidence in _RECORDED]
-            if len(several) > 1 and a != _last(run, several, link.dst):
-                continue
         if run.ports[a] > 1 and run.ports[a] != run.ports[link.dst]:
             continue  # which of its outputs went where is not recorded
         yield a, link, run.ports[a]
+
+
+def _may_hold(pair: Pair, link: Link) -> bool:
+    """Tells whether a link's source is, of all that became its target, the last that may have its value."""
+    rivals = pair.to_earlier[link.dst]
+    if len(rivals) == 1 or link.evidence not in _RECORDED:
+        return True
+    several = [other.src for other in rivals if other.evidence in _RECORDED]
+    fitting = [a for a in several if _same_shape(pair.run, a, link.dst)] or several
+    return link.src == max(fitting)
 
 
 def _is_changed_by_fold(run: Run, a: int, b: int, folds: set[int]) -> bool:
@@ -167,6 +171,8 @@ def _is_changed_by_fold(run: Run, a: int, b: int, folds: set[int]) -> bool:
 
 def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
     """Returns the link to the node that holds ``a``'s value: the last of a decomposition that has its shape."""
+    if not links:
+        return None
     for link in links:
         if link.holds or link.evidence in ("identity", "signature"):
             return next((other for other in links if other.evidence in ("identity", "signature")), link)
@@ -186,11 +192,6 @@ def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
         if leaves and _same_shape(run, a, link.dst):
             return link
     return None
-
-
-def _last(run: Run, rivals: list[int], dst: int) -> int:
-    fitting = [a for a in rivals if _same_shape(run, a, dst)] or rivals
-    return max(fitting)
 
 
 def _same_shape(run: Run, a: int, b: int) -> bool:
