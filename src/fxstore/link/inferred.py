@@ -8,7 +8,7 @@ from functools import cache
 
 from fxstore.link.lineage import NOTHING
 from fxstore.link.pair import Link, Pair, consumers
-from fxstore.link.run import Run
+from fxstore.link.run import VIEWS, Run
 
 LARGEST_REWRITE = 64
 """Links of one rewritten region at most; a larger one says nothing about who became whom."""
@@ -66,17 +66,27 @@ def merged(pair: Pair) -> Iterator[Link]:
 def _value_numbers(pair: Pair) -> dict[int, int]:
     """Numbers the values of the earlier stage's operators: equal computations have equal numbers.
 
-    Nothing is said of a graph that edits values in place.
+    Nothing is said of what is random, or is edited in place.
     """
     run = pair.run
-    edited = {run.graph[a] for a in pair.earlier if _edits(run.op_type[a])}
+    edited = {_memory(run, run.inputs[a][0][0]) for a in pair.earlier if _edits(run.op_type[a]) and run.inputs[a]}
     found: dict[int, int] = {}
     numbers: dict[object, int] = {}
     for a in pair.earlier:
-        if run.role[a] == "op" and run.graph[a] not in edited and not _is_random(run.op_type[a]):
-            reads = tuple((found.get(src, ~src), port, arg) for src, port, arg in run.inputs[a])
-            found[a] = numbers.setdefault((run.graph[a], run.target[a], run.attrs[a], reads), len(numbers))
+        if run.role[a] != "op" or _is_random(run.op_type[a]):
+            continue
+        if edited and any(_memory(run, node) in edited for node in (a, *(src for src, _, _ in run.inputs[a]))):
+            continue
+        reads = tuple((found.get(src, ~src), port, arg) for src, port, arg in run.inputs[a])
+        found[a] = numbers.setdefault((run.graph[a], run.target[a], run.attrs[a], reads), len(numbers))
     return found
+
+
+def _memory(run: Run, node: int) -> int:
+    """Returns the node whose memory a value may share: what views and edits in place start from."""
+    while (run.op_type[node] in VIEWS or _edits(run.op_type[node])) and run.inputs[node]:
+        node = run.inputs[node][0][0]
+    return node
 
 
 @cache
@@ -87,6 +97,29 @@ def _edits(kind: str) -> bool:
 @cache
 def _is_random(kind: str) -> bool:
     return any(word in kind for word in _NOT_REPEATABLE)
+
+
+def read_in_place(pair: Pair) -> Iterator[Link]:
+    """A port of an operator that was split up is what is read in its place now, of all that the operator became."""
+    run = pair.run
+    for a in pair.earlier:
+        if a in pair.to_later or not run.selects_port(a):
+            continue
+        source, port, _ = run.inputs[a][0]
+        parts = pair.became([source])
+        found = {read for user in run.users[a] for read in _in_place_of(pair, a, user)}
+        if len(found) == 1 and found <= parts:
+            note = f"output {port} of {run.name[source]}, read in its place"
+            yield Link(a, found.pop(), "structure", True, note, holds=True)
+
+
+def _in_place_of(pair: Pair, a: int, user: int) -> Iterator[int]:
+    """Yields what the counterparts of a user of ``a`` read where it reads ``a``."""
+    run = pair.run
+    places = {arg for src, _, arg in run.inputs[user] if src == a}
+    for link in pair.to_later.get(user, ()):
+        if run.op_type[link.dst] == run.op_type[user] and not link.inferred:
+            yield from (src for src, _, arg in run.inputs[link.dst] if arg in places)
 
 
 def rewritten(pair: Pair) -> Iterator[Link]:

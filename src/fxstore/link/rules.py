@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from fxstore.link.borders import delegate_port, signature
 from fxstore.link.handles import handle
-from fxstore.link.inferred import folded, merged, rewritten, same_name
+from fxstore.link.inferred import folded, merged, read_in_place, rewritten, same_name
 from fxstore.link.observed import observer
 from fxstore.link.pair import Link, Pair
 from fxstore.link.recorded import common_source, exact_source, identity
@@ -18,7 +18,17 @@ from fxstore.link.run import Run
 Rule = Callable[[Pair], Iterator[Link]]
 
 RECORDED: tuple[Rule, ...] = (identity, exact_source, common_source, signature)
-RULES: tuple[Rule, ...] = (*RECORDED, handle, delegate_port, observer, folded, merged, rewritten, same_name)
+RULES: tuple[Rule, ...] = (
+    *RECORDED,
+    handle,
+    delegate_port,
+    observer,
+    folded,
+    merged,
+    read_in_place,
+    rewritten,
+    same_name,
+)
 
 
 def link_pair(run: Run, earlier: Iterable[int], later: Iterable[int], *, recorded_only: bool = False) -> Pair:

@@ -72,10 +72,8 @@ def _passes(pair: Pair) -> str:
                 names[lineage.pass_name[source]] = None
             home, name = lineage.ancestor[lineage.hop[source]]
             if home in run.graphs[run.graph[links[0].src]].identities and name == run.name[links[0].src]:
-                break
-        if names:
-            found = list(names)
-            return f"the pass {found[0]}" if len(found) == 1 else f"one of the passes {', '.join(reversed(found))}"
+                found = list(names)
+                return f"the pass {found[0]}" if len(found) == 1 else f"one of the passes {', '.join(reversed(found))}"
     return ""
 
 
