@@ -81,7 +81,8 @@ class Ports(nn.Module):
         var, mean = torch.var_mean(c, -1)
         best, where = torch.topk(a, 2, -1)
         first, _ = y.max(-1)
-        return (b * low[:, None] + high[:, None]).sum(-1) + var - mean + best.sum(-1) + where.sum(-1) + d.sum() * e[0] + first
+        whole = (b * low[:, None] + high[:, None]).sum(-1) + best.sum(-1) + where.sum(-1)
+        return whole + var - mean + d.sum() * e[0] + first
 
 
 class Norms(nn.Module):

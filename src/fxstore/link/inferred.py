@@ -118,7 +118,7 @@ def _in_place_of(pair: Pair, a: int, user: int) -> Iterator[int]:
     run = pair.run
     places = {arg for src, _, arg in run.inputs[user] if src == a}
     for link in pair.to_later.get(user, ()):
-        if run.op_type[link.dst] == run.op_type[user] and not link.inferred:
+        if run.kind(link.dst) == run.kind(user) and not link.inferred:
             yield from (src for src, _, arg in run.inputs[link.dst] if arg in places)
 
 

@@ -26,6 +26,7 @@ _SAME_VALUE = frozenset(
         "alias", "alias_copy", "clone", "_clone_dim_order", "_to_dim_order_copy", "_to_copy", "to", "contiguous",
         "detach", "detach_", "lift_fresh", "lift_fresh_copy", "view", "view_copy", "reshape", "_unsafe_view", "flatten",
         "expand", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze", "squeeze_copy",
+        "slice", "slice_copy",
     }
 )  # fmt: skip
 """Operators that give their input's value again, as long as its shape and dtype stay."""
