@@ -1,4 +1,4 @@
-"""Small networks with what trips linking up: recurrence, caches, ties, several outputs, folds in a row, control flow."""
+"""Small networks with what trips linking: recurrence, caches, ties, several outputs, folds in a row, control flow."""
 
 from __future__ import annotations
 
