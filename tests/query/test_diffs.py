@@ -11,6 +11,7 @@ from fxstore import Store, connect
 from fxstore.errors import QueryError
 from fxstore.records import Graph
 from tests.query.conftest import tiny
+from tests.query.edited import Model, Op, branches, stacked
 from tests.store.records import Row, chain, graph, metric, node, overlay, run
 
 
@@ -43,15 +44,15 @@ INSERTED = [*model()[:3], node("add"), *model()[3:]]
         (BASE, []),
         (named(model(relu_1={"name": "relu_9"})), [("renamed", "relu_9", "name relu_1 -> relu_9")]),
         (named(model(relu_1={"module_path": "m.9"})), [("moved", "relu_1", "module m.1 -> m.9")]),
-        (named(model(), (("x", "mean"),)), [("rewired", "mean", "other inputs")]),
+        (named(model(), (("x", "mean"),)), [("rewired", "mean", "input 1 none -> x")]),
         (named(model(mean={"dtype": "int8", "fingerprint": "other"})), [("changed", "mean", "dtype float32 -> int8")]),
         (named(model(mean={"target": "aten.mean.dim", "fingerprint": "other"})),
          [("changed", "mean", "target aten.mean.default -> aten.mean.dim")]),
-        (named(INSERTED), [("added", "add", None), ("rewired", "conv_2", "other inputs")]),
+        (named(INSERTED), [("added", "add", None), ("rewired", "conv_2", "input 0 relu_1 -> add")]),
         (named([row for row in model() if row["name"] != "relu_2"]),
-         [("removed", "relu_2", None), ("rewired", "mean", "other inputs")]),
+         [("removed", "relu_2", None), ("rewired", "mean", "input 0 relu_2 -> conv_2")]),
         (named(model(relu_1={"op_type": "gelu", "fingerprint": "gelu"})),
-         [("added", "relu_1", None), ("removed", "relu_1", None), ("rewired", "conv_2", "other inputs")]),
+         [("added", "relu_1", None), ("removed", "relu_1", None), ("rewired", "conv_2", "input 0 relu_1 -> relu_1")]),
     ],
 )  # fmt: skip
 def test_one_edit(head: Graph, expected: list[tuple[object, ...]]) -> None:
@@ -117,3 +118,99 @@ def test_wrong_runs_are_told(store: Store) -> None:
         store.run_diff("tiny", "othr")
     with pytest.raises(QueryError, match="has no metric 'mse'"):
         store.metric_diff("tiny", "other", "mse")
+
+
+def told(base: Model, head: Model) -> dict[str, str]:
+    """The change of each node by its key, but of those that are the same."""
+    with connect(":memory:") as store:
+        store.commit(run({"float": base.graph()}, name="base"))
+        store.commit(run({"float": head.graph()}, name="head"))
+        rows = store.sql("""
+            SELECT change, b.position, h.position FROM run_diff('base', 'head')
+            LEFT JOIN nodes AS b ON b.nid = base_nid LEFT JOIN nodes AS h ON h.nid = head_nid""").fetchall()
+    found = {}
+    for change, before, after in rows:
+        keys = {model.ops[at].key for model, at in ((base, before), (head, after)) if isinstance(at, int)}
+        (key,) = keys
+        found[key] = str(change)
+    return {key: change for key, change in found.items() if change != "same"}
+
+
+LAYERS = stacked(4)
+INNER = next(op.key for op in LAYERS.ops if op.module == "model.layers.1.act")
+ADD = next(op.key for op in LAYERS.ops if op.module == "model.layers.1")
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (LAYERS.rename_modules(lambda path: f"wrapped.{path}").edit("k0", name="x"),
+         {op.key: "renamed" for op in LAYERS.ops if op.module or op.name.startswith("p_")}),
+        (LAYERS.edit(INNER, module="model.other"), {INNER: "moved"}),
+        (LAYERS.edit(INNER, shape=("1", "16")), {INNER: "changed"}),
+        (LAYERS.edit(INNER, attrs='{"1": 2}'), {INNER: "changed"}),
+        (LAYERS.edit(ADD, inputs=("k0", LAYERS[ADD].inputs[1])), {ADD: "rewired"}),
+        (LAYERS.edit(ADD, inputs=LAYERS[ADD].inputs[::-1]), {ADD: "rewired"}),
+        (LAYERS.remove(INNER), {INNER: "removed", **{op.key: "rewired" for op in LAYERS.ops if INNER in op.inputs}}),
+        (LAYERS.insert_after(INNER, Op("new", "gelu", name="gelu")),
+         {"new": "added", **{op.key: "rewired" for op in LAYERS.ops if INNER in op.inputs}}),
+        (LAYERS.edit(INNER, name="relu_77"), {INNER: "renamed"}),
+    ],
+)  # fmt: skip
+def test_the_kinds_of_change(head: Model, expected: dict[str, str]) -> None:
+    assert told(LAYERS, head) == expected
+
+
+def test_swapped_branches_have_moved_and_nothing_else() -> None:
+    """The fewest nodes that must move: those of the shorter branch."""
+    two = branches(2, 2)
+    ops = list(two.ops)
+    swapped = Model((ops[0], *ops[7:13], *ops[1:7], *ops[13:])).renumber()
+    changed = told(two, swapped)
+    assert set(changed.values()) == {"moved", "renamed"}
+    assert sum(change == "moved" for change in changed.values()) == 6
+
+
+def test_nested_graphs_follow_the_node_that_calls_them() -> None:
+    """A delegate in front takes lowered_module_0; the old one is still itself."""
+
+    def lowered(*operators: str) -> list[Graph]:
+        calls = [node(f"call_{i}", op_type="executorch_call_delegate", role="delegate", shape=[op])
+                 for i, op in enumerate(operators)]  # fmt: skip
+        names = ["x", *(call["name"] for call in calls), "output"]
+        top = graph([node("x", "placeholder"), *calls, node("output", "output")], chain(*names))
+        inner = [
+            graph([node("a", "placeholder"), f"{op}_inner", node("out", "output")], chain("a", f"{op}_inner", "out"),
+                  path=f"lowered_module_{i}", parent=("", f"call_{i}"))
+            for i, op in enumerate(operators)
+        ]  # fmt: skip
+        return [top, *inner]
+
+    with connect(":memory:") as store:
+        store.commit(run({"lowered": lowered("conv", "mul")}, name="base"))
+        store.commit(run({"lowered": lowered("gelu", "conv", "mul")}, name="head"))
+        rows = store.sql(
+            "SELECT change, name, detail FROM run_diff('base', 'head') WHERE name LIKE '%inner'"
+        ).fetchall()
+    assert sorted(map(str, rows)) == sorted(map(str, [
+        ("added", "gelu_inner", None),
+        ("moved", "conv_inner", "graph lowered_module_0 -> lowered_module_1"),
+        ("moved", "mul_inner", "graph lowered_module_1 -> lowered_module_2"),
+    ]))  # fmt: skip
+
+
+def test_an_operator_that_a_backend_took_has_moved_into_its_graph() -> None:
+    def stage(inside: bool) -> list[Graph]:
+        taken = node("conv", module_path="m")
+        call = node("call", op_type="executorch_call_delegate", role="delegate")
+        outside = [node("x", "placeholder"), *([] if inside else [taken]), call, "relu", node("output", "output")]
+        names = [row if isinstance(row, str) else row["name"] for row in outside]
+        body = [node("a", "placeholder"), *([taken] if inside else []), "mul", node("out", "output")]
+        inner = [row if isinstance(row, str) else row["name"] for row in body]
+        return [graph(outside, chain(*names)), graph(body, chain(*inner), path="lowered_module_0", parent=("", "call"))]
+
+    with connect(":memory:") as store:
+        store.commit(run({"lowered": stage(inside=False)}, name="base"))
+        store.commit(run({"lowered": stage(inside=True)}, name="head"))
+        rows = store.sql("SELECT change, detail FROM run_diff('base', 'head') WHERE name = 'conv'").fetchall()
+    assert rows == [("rewired", "input 0 x -> a; graph none -> lowered_module_0")]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 
 from fxstore.metrics.definitions import METRICS
+from fxstore.query.matching import arrow as matching
 from fxstore.store import Catalog
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Engine:
         self.lock = threading.RLock()
         self._structures: set[str] = set()
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
+        self._register()
         self._connection.execute("SET VARIABLE _runs_directory = ?", [f"{catalog.directory.runs}/"])
         catalog.refresh()
         self._set_files()
@@ -100,6 +102,19 @@ class Engine:
         """Closes the connection."""
         with self.lock:
             self._connection.close()
+
+    def _register(self) -> None:
+        """Adds what SQL calls and Python does."""
+        parameters = [duckdb.type(kind) for kind in matching.PARAMETERS]
+        create: Any = self._connection.create_function
+        create(
+            matching.NAME,
+            matching.diff,
+            parameters,
+            duckdb.type(matching.RESULT),
+            type="arrow",
+            null_handling="special",
+        )
 
     def _set_files(self) -> None:
         for relation, files in self.catalog.all_files().items():

@@ -1,5 +1,7 @@
 CREATE MACRO metric_diff(base, head, metric) AS TABLE
-WITH matched AS MATERIALIZED (SELECT m.base::INTEGER AS before, m.head::INTEGER AS after FROM _matched(base, head) AS m),
+WITH matched AS MATERIALIZED (
+    SELECT c.base AS before, c.head AS after FROM _run_changes(base, head) AS c WHERE c.base IS NOT NULL AND c.head IS NOT NULL
+),
 b AS MATERIALIZED (SELECT r.* FROM _ranked(metric, base, NULL, NULL, NULL) AS r),
 h AS MATERIALIZED (SELECT r.* FROM _ranked(metric, head, NULL, NULL, NULL) AS r),
 valued AS (

@@ -38,6 +38,7 @@ CREATE MACRO _run_of(p_nid) AS printf('%08x', p_nid::BIGINT >> 22);
 -- Run id and structure of a run named by id or name; the latest for NULL; NULL where there is none.
 CREATE MACRO _run(p_run) AS getvariable('_names')[coalesce(p_run::VARCHAR, getvariable('_latest'))];
 CREATE MACRO _structure(p_run) AS coalesce(_run(p_run).structure, '?');
+CREATE MACRO _key(p_run) AS ('0x' || _run(p_run).run_id)::BIGINT;
 CREATE MACRO _no_run(p_run) AS ['fxstore: no run ' || coalesce(p_run::VARCHAR, '')];
 
 -- Strength of an evidence, the strongest first.

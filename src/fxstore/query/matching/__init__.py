@@ -1,0 +1,1 @@
+"""Which node of one run is which node of another: by structure, under renaming, renumbering and reordering."""
