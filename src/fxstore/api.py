@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fxstore.errors import UsageError
 from fxstore.query import session
 from fxstore.query.guard import Checked
 from fxstore.query.result import Result
@@ -72,6 +73,9 @@ class Store(session.Store):
         highlight: Result | Sequence[int] | None = None,
         title: str | None = None,
         with_sources: bool = False,
+        privacy: str | None = None,
+        hops: int | None = None,
+        whole: bool = False,
     ) -> Page:
         """Returns the page with the stages of a run, or of several, side by side.
 
@@ -82,19 +86,28 @@ class Store(session.Store):
             highlight: A result, whose rows are listed beside the graphs, or nids.
             title: The page's title; default: the names of the runs.
             with_sources: Show absolute paths of source files, not only their ends.
+            privacy: ``public`` for a page without any line of source code.
+            hops: Draw only what is highlighted and what is that near to it; default: everything, and of more than
+                30,000 nodes what is within 3 hops.
+            whole: Draw everything, however much it is.
 
         Raises:
             QueryError: A run, a stage or an overlay is not there, or the result names no node.
+            UsageError: There is no such privacy.
         """
         from fxstore.query.compare import page_model
         from fxstore.render.page import Page
 
+        if privacy not in (None, "public"):
+            raise UsageError(f"there is no privacy {privacy!r}", hint="public, or none")
+        if privacy and with_sources:
+            raise UsageError("a public page shows no sources", hint="leave out with_sources, or privacy")
         result = highlight if isinstance(highlight, Result) else None
         nids = None if highlight is None or isinstance(highlight, Result) else list(highlight)
         runs = [run] if isinstance(run, str) else list(run or [])
         stages = [stages] if isinstance(stages, str) else stages
-        model = page_model(self, runs or None, stages, color_by, result, nids, title)
-        return Page(replace(model, with_sources=with_sources))
+        model = page_model(self, runs or None, stages, color_by, result, nids, title, hops, whole)
+        return Page(replace(model, with_sources=with_sources, with_code=privacy is None))
 
     def _result(self, checked: Checked, params: session.Params | None, shown: str) -> Result:
         result = super()._result(checked, params, shown)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fxstore import Store, connect
-from fxstore.errors import QueryError
+from fxstore.errors import QueryError, UsageError
 from fxstore.layout import Drawing
 from fxstore.query import drawings
 from fxstore.query.compare import page_model
@@ -209,3 +209,36 @@ def test_a_stage_without_graphs_is_an_empty_pane(drawn: Drawn) -> None:
     with connect(":memory:") as store:
         store.commit(run(stages))
         assert [len(pane.graphs) for pane in page_model(store).panes] == [1, 0]
+
+
+def test_equal_values_and_runs_are_on_the_page(store: Store, drawn: Drawn) -> None:
+    model = page_model(store)
+    (values,) = model.equal_values
+    assert [(n, port) for n, port, _ in values] == [(nid(store, "float:relu"), 0), (nid(store, "edge:relu_1"), 0)]
+    assert {pane.run for pane in model.panes} == {store.run("tiny").run_id}  # type: ignore[union-attr]
+
+
+def test_categories_colour_and_statistics_describe(drawn: Drawn) -> None:
+    overlays = [
+        overlay("partition", [metric("float:a", "backend", None, text="xnnpack")], kind="category"),
+        overlay(
+            "values",
+            [metric("float:a", "mean", 0.5), metric("float:a", "histogram", None, text="[1, 0, 7]")],
+            kind="statistics",
+        ),
+    ]
+    with connect(":memory:") as opened:
+        opened.commit(run({"float": graph(["a", "b"], chain("a", "b"))}, overlays=overlays))
+        model = page_model(opened)
+        (color,) = model.colors
+        assert (color.metric, list(color.texts.values())) == ("backend", ["xnnpack"])
+        assert list(model.statistics.values()) == [{"mean": 0.5, "histogram": [1, 0, 7]}]
+
+
+def test_a_public_page_holds_no_code(store: Store) -> None:
+    html_model = store.compare(privacy="public").model
+    assert not html_model.with_code
+    with pytest.raises(UsageError, match="privacy"):
+        store.compare(privacy="secret")
+    with pytest.raises(UsageError, match="sources"):
+        store.compare(privacy="public", with_sources=True)

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -204,3 +205,30 @@ def test_interned_texts_come_back(texts: list[str | None]) -> None:
     numbers = strings.numbers(texts)
     assert [None if n < 0 else strings.all()[n] for n in numbers] == texts
     assert len(strings.all()) == len({text for text in texts if text is not None})
+
+
+def test_no_code_is_in_a_page_without_it() -> None:
+    answer = Answer("q", ["name", "source_code"], [("a", "secret = 1")], [[8]])
+    model = page(small(source_code="secret = 1"), answer=answer)
+    assert unpack(encode(model)).text("node.source_code") == ["secret = 1"] * 2
+    public = encode(replace(model, with_code=False))
+    assert b"secret" not in public
+    assert unpack(public).header["answer"]["rows"] == [["a", None]]
+
+
+def test_equal_values_categories_and_what_is_left_out_come_through() -> None:
+    equal = [[(8, 0, "identity"), (20, 1, "name")], [(9, 0, "name"), (77, 0, "name")]]
+    model = page(
+        small((8, 9)), small((20, 21)), equal_values=equal,
+        colors=(ColorBy("map", "backend", {}, texts={8: "xnnpack", 21: "portable"}),), more={9: 4951},
+        left_out="4 of 100 nodes", statistics={8: {"mean": math.nan, "histogram": [1, 2]}},
+    )  # fmt: skip
+    out = unpack(encode(model))
+    assert out.columns["value.size"].tolist() == [2]
+    assert list(zip(out.columns["value.node"], out.columns["value.port"], out.text("value.evidence"), strict=True)) == [
+        (0, 0, "identity"), (2, 1, "name"),
+    ]  # fmt: skip
+    assert out.text("color0.text") == ["xnnpack", None, None, "portable"]
+    assert out.columns["node.more"].tolist() == [0, 4951, 0, 0]
+    assert out.header["leftOut"] == "4 of 100 nodes"
+    assert out.header["statistics"] == [[0, {"mean": {"number": "NaN"}, "histogram": [1, 2]}]]

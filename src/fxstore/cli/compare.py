@@ -18,6 +18,9 @@ from fxstore.errors import UsageError
 @click.option("--color-by", metavar="OVERLAY", help="Overlay that colours the nodes.")
 @click.option("--title")
 @click.option("--with-sources", is_flag=True, help="Show absolute paths of source files.")
+@click.option("--privacy", type=click.Choice(["public"]), help="public: no line of source code.")
+@click.option("--hops", type=click.IntRange(0), help="Draw only the query's nodes and what is that near to them.")
+@click.option("--whole", is_flag=True, help="Draw everything, however much it is.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True)
 @options.overwrite
 def compare(
@@ -28,6 +31,9 @@ def compare(
     color_by: str | None,
     title: str | None,
     with_sources: bool,
+    privacy: str | None,
+    hops: int | None,
+    whole: bool,
     output: Path,
     force: bool,
 ) -> None:
@@ -42,5 +48,8 @@ def compare(
             highlight=store.sql(query) if query else None,
             title=title,
             with_sources=with_sources,
+            privacy=privacy,
+            hops=hops,
+            whole=whole,
         )
         options.save(page, output, force)

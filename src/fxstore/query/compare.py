@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
@@ -12,9 +13,18 @@ import pyarrow as pa
 from fxstore.errors import QueryError
 from fxstore.query import hints, text
 from fxstore.query.drawings import Drawings, box_sizes
+from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
 from fxstore.query.result import Result
 from fxstore.query.session import Store
-from fxstore.query.stored import NodeValues, StoredGraph, graphs_of, node_values, sync_members
+from fxstore.query.stored import (
+    NodeValues,
+    StoredGraph,
+    equal_values,
+    graphs_of,
+    node_texts,
+    node_values,
+    sync_members,
+)
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, Pane
 from fxstore.store import CommittedRun
 from fxstore.tables import ORDINAL_BITS
@@ -24,6 +34,8 @@ _NODE_COLUMNS: Final = (
     "source_line", "source_code", "attrs", "width", "height", "unmatched",
 )  # fmt: skip
 _MOST_COLORS: Final = 16
+_HUGE: Final = 30_000
+"""Nodes from which on an answer is drawn with its neighbourhood only."""
 # A store that may not be written keeps its drawings for as long as the process uses it.
 _drawings = lru_cache(maxsize=4)(Drawings)
 
@@ -36,6 +48,8 @@ def page_model(
     result: Result | None = None,
     highlight: Iterable[int] | None = None,
     title: str | None = None,
+    hops: int | None = None,
+    whole: bool = False,
 ) -> PageModel:
     """Returns the page of some runs' stages side by side.
 
@@ -48,6 +62,9 @@ def page_model(
         result: The answer that the page lists and highlights.
         highlight: nids to highlight instead of the result's.
         title: The page's title; by default the names of the runs.
+        hops: Draw only the highlighted nodes, their counterparts and what is that near to them; by default everything,
+            and of more than 30,000 nodes what is within 3 hops.
+        whole: Draw everything, however much it is.
 
     Raises:
         QueryError: A run, stage or overlay does not exist, or ``result`` names no node.
@@ -58,18 +75,29 @@ def page_model(
         named = result.nids()
     shown = _runs(store, runs, named)
     _check_stages(shown, stages)
-    panes = [pane for run in shown for pane in _panes(store, run, stages, len(shown) > 1)]
+    parts = [_stages(store, run, stages) for run in shown]
+    reduced = [] if whole or not named else _reduced(store, shown, parts, named, hops)
+    if reduced:
+        parts = [part.graphs for part in reduced]
+    panes = [
+        pane for run, graphs in zip(shown, parts, strict=True) for pane in _panes(store, run, graphs, len(shown) > 1)
+    ]
     visible = {nid for pane in panes for graph in pane.graphs for nid in graph.nodes["nid"].to_pylist()}
     sets, focus = _sync(store, shown, visible)
+    known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
     return PageModel(
         title=title or ", ".join(dict.fromkeys(run.name for run in shown)),
         panes=tuple(panes),
         sync_sets=sets,
         focus=focus,
-        colors=_colors(store, shown, color_by),
+        colors=_colors(known, color_by),
         answer=answer,
         highlight=[nid for nid in named if nid in visible],
         facts=_facts(shown),
+        equal_values=[values for run in shown for values in equal_values(store, run.run_id)],
+        more={nid: count for part in reduced for nid, count in part.more.items()},
+        left_out=_left_out(reduced, HOPS if hops is None else hops),
+        statistics=_statistics(known),
     )
 
 
@@ -87,19 +115,70 @@ def _check_stages(runs: Sequence[CommittedRun], stages: Sequence[str] | None) ->
             raise QueryError(f"there is no stage {stage!r}", hint=hints.among(stage, known))
 
 
-def _panes(store: Store, run: CommittedRun, stages: Sequence[str] | None, several: bool) -> list[Pane]:
-    recorded = {str(stage["stage"]): stage for stage in run.stages}
+def _stages(store: Store, run: CommittedRun, stages: Sequence[str] | None) -> dict[str, list[StoredGraph]]:
+    """Returns the graphs of the stages to show, in their order."""
+    recorded = [str(stage["stage"]) for stage in run.stages]
+    return graphs_of(store, run.run_id, [name for name in (recorded if stages is None else stages) if name in recorded])
+
+
+def _reduced(
+    store: Store,
+    runs: Sequence[CommittedRun],
+    parts: Sequence[dict[str, list[StoredGraph]]],
+    named: Sequence[int],
+    hops: int | None,
+) -> list[Neighbourhood]:
+    """Returns of each run the neighbourhood of the named nodes and their counterparts; nothing where all is drawn."""
+    count = sum(graph.nodes.num_rows for part in parts for graphs in part.values() for graph in graphs)
+    if hops is None and count <= _HUGE:
+        return []
+    out = []
+    for run, part in zip(runs, parts, strict=True):
+        beside = _Counterparts(store, run)
+        near = neighbourhood(part, beside(named), HOPS if hops is None else hops)
+        drawn = [nid for own in near.graphs.values() for graph in own for nid in graph.nodes["nid"].to_pylist()]
+        out.append(neighbourhood(part, beside(drawn), 0))
+    return out
+
+
+class _Counterparts:
+    """The sync sets of a run's nodes."""
+
+    def __init__(self, store: Store, run: CommittedRun) -> None:
+        self._members: dict[int, list[int]] = {}
+        self._sets: dict[int, list[int]] = {}
+        for row in sync_members(store, run.run_id).to_pylist():
+            self._members.setdefault(row["sync_set"], []).append(row["nid"])
+            self._sets.setdefault(row["nid"], []).append(row["sync_set"])
+
+    def __call__(self, nids: Iterable[int]) -> list[int]:
+        """Returns nodes and all members of their sets, each once, in their order."""
+        both = ((nid, *(m for one in self._sets.get(nid, ()) for m in self._members[one])) for nid in nids)
+        return list(dict.fromkeys(nid for group in both for nid in group))
+
+
+def _left_out(parts: Sequence[Neighbourhood], hops: int) -> str:
+    drawn, total = sum(part.drawn for part in parts), sum(part.all for part in parts)
+    if drawn == total:
+        return ""
+    return (
+        f"{drawn:,} of {total:,} nodes are drawn: the answer's, their counterparts, and what is within {hops} hops; "
+        "'+N' on a node counts the neighbours that are left out. All: compare with whole=True, --whole."
+    )
+
+
+def _panes(store: Store, run: CommittedRun, graphs: dict[str, list[StoredGraph]], several: bool) -> list[Pane]:
+    notes = {str(stage["stage"]): stage["note"] for stage in run.stages}
     drawings = _drawings(store.directory)
-    shown = [name for name in (stages if stages is not None else recorded) if name in recorded]
-    graphs = graphs_of(store, run.run_id, shown)
     subtitle = f"{run.name} · {run.run_id}" if several else run.name
     return [
         Pane(
             title=name,
-            graphs=tuple(_drawn(graph, drawings) for graph in graphs[name]),
-            subtitle=" · ".join(filter(None, (subtitle, recorded[name]["note"]))),
+            graphs=tuple(_drawn(graph, drawings) for graph in own),
+            subtitle=" · ".join(filter(None, (subtitle, notes[name]))),
+            run=run.run_id,
         )
-        for name in shown
+        for name, own in graphs.items()
     ]
 
 
@@ -141,18 +220,19 @@ def _sync(
     return sets, focus
 
 
-def _colors(store: Store, runs: Sequence[CommittedRun], color_by: str | None) -> tuple[ColorBy, ...]:
+def _colors(numbers: Iterable[NodeValues], color_by: str | None) -> tuple[ColorBy, ...]:
     offered: dict[tuple[str, str], ColorBy] = {}
     order: dict[tuple[str, str], tuple[object, ...]] = {}
-    for run in runs:
-        for one in node_values(store, run.run_id):
-            key = (one.overlay, one.metric)
-            accuracy = one.kind == "accuracy"
-            first = color_by in key, accuracy and one.metric == "cosine", accuracy
-            order[key] = (*(not wanted for wanted in first), -one.number, one.metric)
-            offered[key] = _merged(offered.get(key), one)
+    for one in numbers:
+        if one.kind == "statistics":
+            continue
+        key = (one.overlay, one.metric)
+        accuracy = one.kind == "accuracy"
+        first = color_by in key, accuracy and one.metric == "cosine", accuracy
+        order[key] = (*(not wanted for wanted in first), -one.number, one.metric)
+        offered[key] = _merged(offered.get(key), one)
     if color_by is not None and not any(color_by in key for key in offered):
-        known = dict.fromkeys(name for key in offered for name in key)
+        known = dict.fromkeys(name for pair in offered for name in pair)
         raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=hints.among(color_by, known))
     return tuple(offered[key] for key in sorted(offered, key=lambda key: order[key])[:_MOST_COLORS])
 
@@ -160,7 +240,29 @@ def _colors(store: Store, runs: Sequence[CommittedRun], color_by: str | None) ->
 def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
     values = {**(known.values if known else {}), **more.values}
     missing = {**(known.missing if known else {}), **more.missing}
-    return ColorBy(more.overlay, more.metric, values, missing, more.unit, more.better)
+    texts = {**(known.texts if known else {}), **more.texts}
+    return ColorBy(more.overlay, more.metric, values, missing, more.unit, more.better, texts)
+
+
+def _statistics(known: Iterable[NodeValues]) -> dict[int, dict[str, object]]:
+    """Returns what the overlays of statistics know of each node's value."""
+    out: dict[int, dict[str, object]] = {}
+    for one in known:
+        if one.kind == "statistics":
+            for nid, value in one.values.items():
+                out.setdefault(nid, {})[one.metric] = value
+            for nid, told in one.texts.items():
+                out.setdefault(nid, {})[one.metric] = _counts(told)
+    return out
+
+
+def _counts(told: str) -> object:
+    """Returns a JSON list of counts as a list; other text as it is."""
+    try:
+        counts = json.loads(told)
+    except ValueError:
+        return told
+    return counts if isinstance(counts, list) else told
 
 
 def _answer(result: Result) -> Answer:

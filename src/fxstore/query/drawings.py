@@ -42,15 +42,16 @@ class Drawings:
         """Returns the drawing of a graph.
 
         Args:
-            graph_hash: The graph's hash: its rows decide the drawing.
+            graph_hash: The graph's hash: its rows decide the drawing; ``''`` for a part of a graph, whose drawing is
+                not kept.
             nodes: Its nodes in order; op_type, role, name and module_path are used.
             edges: Its edges in order; src and dst are rows of ``nodes``.
         """
+        if not graph_hash:
+            return _draw(nodes, edges)
         drawing = self._kept.get(graph_hash) or self._load(graph_hash, nodes.num_rows, edges.num_rows)
         if drawing is None:
-            sizes = box_sizes(nodes)
-            pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
-            drawing = draw(sizes, pairs, nodes["module_path"].to_pylist())
+            drawing = _draw(nodes, edges)
             self._save(graph_hash, drawing)
         self._kept[graph_hash] = drawing
         return drawing
@@ -90,3 +91,8 @@ class Drawings:
                 os.replace(staged, target)
             finally:
                 staged.unlink(missing_ok=True)
+
+
+def _draw(nodes: pa.Table, edges: pa.Table) -> Drawing:
+    pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
+    return draw(box_sizes(nodes), pairs, nodes["module_path"].to_pylist())

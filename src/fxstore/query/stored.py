@@ -37,6 +37,7 @@ class NodeValues:
         number: The overlay's place in the run.
         values: nid to number.
         missing: nid to the reason why there is no number.
+        texts: nid to category, for what is no number.
     """
 
     overlay: str
@@ -47,6 +48,7 @@ class NodeValues:
     better: str | None
     values: dict[int, float] = field(default_factory=dict)
     missing: dict[int, str] = field(default_factory=dict)
+    texts: dict[int, str] = field(default_factory=dict)
 
 
 def graphs_of(store: Store, run_id: str, stages: Sequence[str]) -> dict[str, list[StoredGraph]]:
@@ -83,6 +85,25 @@ def node_values(store: Store, run_id: str) -> list[NodeValues]:
         else:
             found[key].missing[row["nid"]] = row["reason"] or "no data"
     return [one for one in found.values() if one.values]
+
+
+def node_texts(store: Store, run_id: str) -> list[NodeValues]:
+    """Returns the texts on the nodes of a run, per overlay and metric: categories, and histograms as JSON lists."""
+    found: dict[tuple[int, str], NodeValues] = {}
+    for row in store.rows_of("_page_texts", run_id).to_pylist():
+        key = (row["number"], row["metric"])
+        if key not in found:
+            found[key] = NodeValues(row["overlay"], row["metric"], row["number"], row["kind"], None, None)
+        found[key].texts[row["nid"]] = row["text"]
+    return list(found.values())
+
+
+def equal_values(store: Store, run_id: str) -> list[list[tuple[int, int, str]]]:
+    """Returns the values of a run, as (nid, port, evidence), in sets that must be equal up to numerical error."""
+    sets: dict[int, list[tuple[int, int, str]]] = {}
+    for row in store.rows_of("_page_equal_values", run_id).to_pylist():
+        sets.setdefault(row["value_class"], []).append((row["nid"], row["port"], row["evidence"] or ""))
+    return list(sets.values())
 
 
 def _title(method: str, path: str, backend: str | None) -> str:

@@ -67,17 +67,6 @@ class ColorBy:
 
 
 @dataclass(frozen=True)
-class ValuePair:
-    """Two (node, port) whose values must be equal but for numerical error; ``ref`` is in the earlier stage."""
-
-    ref_nid: int
-    ref_port: int
-    nid: int
-    port: int
-    evidence: str
-
-
-@dataclass(frozen=True)
 class Answer:
     """The rows of the query that the page shows, and the nodes that each row names.
 
@@ -108,7 +97,8 @@ class PageModel:
         with_sources: Whether source files keep their absolute paths; otherwise the page holds only the path from the
             package on, or its last parts.
         with_code: Whether the page holds source code.
-        pairs: Which values can be compared.
+        equal_values: Sets of values, as (nid, port, evidence), that must be equal but for numerical error; those in
+            different stages make value pairs.
         more: nid to how many of its neighbours are not on the page.
         left_out: What is not on the page, in one line, or ''.
         statistics: nid to what is known of its value: name and number; ``histogram`` is a list of counts.
@@ -124,7 +114,7 @@ class PageModel:
     facts: Sequence[tuple[str, str]] = ()
     with_sources: bool = False
     with_code: bool = True
-    pairs: Sequence[ValuePair] = ()
+    equal_values: Sequence[Sequence[tuple[int, int, str]]] = ()
     more: Mapping[int, int] = field(default_factory=dict)
     left_out: str = ""
     statistics: Mapping[int, Mapping[str, object]] = field(default_factory=dict)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fxstore.render.columns import Columns, Strings, short_path
-from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, ValuePair
+from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
 
 SCHEMA: Final = "fxstore.page"
 VERSION: Final = 1
@@ -46,7 +46,7 @@ def encode(model: PageModel) -> bytes:
     _blocks(columns, strings, graphs)
     sets = _sync_sets(columns, model.sync_sets, numbers)
     _focus(columns, model.focus, sets, numbers)
-    _pairs(columns, strings, model.pairs, numbers)
+    _equal_values(columns, strings, model.equal_values, numbers)
     if model.more:
         columns.ints("node.more", _spread(numbers, model.more, 0))
     columns.ints("highlight", [n for nid in model.highlight for n in numbers.get(nid, ())])
@@ -169,16 +169,21 @@ def _focus(columns: Columns, focus: Mapping[int, int], sets: Mapping[int, int], 
     )
 
 
-def _pairs(columns: Columns, strings: Strings, pairs: Sequence[ValuePair], numbers: Numbers) -> None:
-    """Adds one row for each pair whose nodes are both on the page."""
-    rows = [
-        (ref, pair.ref_port, node, pair.port, strings.number(pair.evidence))
-        for pair in pairs
-        for ref in numbers.get(pair.ref_nid, ())
-        for node in numbers.get(pair.nid, ())
-    ]
-    for i, name in enumerate(("ref", "ref_port", "node", "port", "evidence")):
-        columns.ints(f"pair.{name}", [row[i] for row in rows], delta=name in ("ref", "node"))
+def _equal_values(
+    columns: Columns, strings: Strings, sets: Sequence[Sequence[tuple[int, int, str]]], numbers: Numbers
+) -> None:
+    """Adds each set of which two values or more are on the page."""
+    sizes: list[int] = []
+    members: list[tuple[int, int, int]] = []
+    for values in sets:
+        present = [(n, port, strings.number(evidence)) for nid, port, evidence in values for n in numbers.get(nid, ())]
+        if len(present) > 1:
+            sizes.append(len(present))
+            members.extend(present)
+    columns.ints("value.size", sizes)
+    columns.ints("value.node", [node for node, _, _ in members], delta=True)
+    columns.ints("value.port", [port for _, port, _ in members])
+    columns.ints("value.evidence", [evidence for _, _, evidence in members])
 
 
 def _statistics(statistics: Mapping[int, Mapping[str, object]], numbers: Numbers) -> list[object]:

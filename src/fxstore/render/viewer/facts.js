@@ -4,6 +4,7 @@ import { NO_DATA, OTHER } from "./coloring.js";
 import { colorName } from "./colorings.js";
 import { inputsText } from "./inputs.js";
 import { metricText } from "./metrictext.js";
+import { grouped } from "./numbers.js";
 
 /**
  * @typedef {{text: string, differs: boolean, kind: "text"|"code"|"none"}} Cell
@@ -78,7 +79,7 @@ export function sourceOf(scene, node) {
 /** @returns {string|null} how many neighbours of a node are not on the page */
 function moreText(scene, node) {
   const more = scene.columns.get("node.more")?.[node];
-  return more ? `${more} more neighbours, not on this page` : null;
+  return more ? `${grouped(more)} more neighbours, not on this page` : null;
 }
 
 function row(scene, nodes, selected, [label, read, compared, kind = "text"]) {

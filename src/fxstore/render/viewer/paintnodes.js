@@ -3,6 +3,7 @@
 import { MISSING, NO_DATA, OTHER } from "./coloring.js";
 import { FAR, NEAR } from "./lod.js";
 import { metricText } from "./metrictext.js";
+import { grouped } from "./numbers.js";
 import { NAME_FONT, TITLE_FONT, labelOf } from "./label.js";
 
 const RADIUS = 4;
@@ -29,6 +30,7 @@ export function paintNodes(context, ink, nodes, level, scale) {
   if (level === FAR) return paintFar(context, ink, sorted, scale);
   for (const node of sorted) paintBox(context, ink, node, level, scale);
   paintLayers(context, ink, sorted, scale);
+  if (level === NEAR) paintMore(context, ink, sorted);
   if (level === NEAR) for (const node of sorted) paintLabel(context, ink, node);
 }
 
@@ -115,6 +117,30 @@ function paintLayers(context, { scene, layers, theme }, nodes, scale) {
     context.strokeStyle = theme.graph.rank;
     context.lineWidth = 0.8;
     context.stroke();
+  }
+}
+
+/** How many neighbours of a node are not on the page, where there are any: `+4,951`. */
+function paintMore(context, { scene, theme }, nodes) {
+  const more = scene.columns.get("node.more");
+  if (!more?.length) return;
+  context.font = NAME_FONT;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const node of nodes) {
+    if (!more[node]) continue;
+    const text = `+${grouped(more[node])}`;
+    const [right, bottom] = [scene.x[node] + scene.width[node] / 2, scene.y[node] + scene.height[node] / 2];
+    const width = context.measureText(text).width + 8;
+    context.beginPath();
+    context.roundRect(right - width + 4, bottom - 7, width, 14, 7);
+    context.fillStyle = theme.chrome.panel;
+    context.fill();
+    context.strokeStyle = theme.graph.border;
+    context.lineWidth = 1;
+    context.stroke();
+    context.fillStyle = theme.chrome.warn;
+    context.fillText(text, right, bottom + 0.5);
   }
 }
 

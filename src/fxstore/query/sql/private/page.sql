@@ -38,3 +38,17 @@ FROM numbers AS n
 QUALIFY row_number() OVER (PARTITION BY n.overlay, n.metric, n.ordinal
                            ORDER BY n.value IS NULL, n.broken, n.cost, n.port, n.sample) = 1
 ORDER BY number, n.metric, nid;
+
+-- One row per value that has equals elsewhere: values of one class must be equal up to numerical error.
+CREATE MACRO _page_equal_values(p_run) AS TABLE
+SELECT v.value_class, _nid(r.run_key, v.ordinal) AS nid, v.port, v.evidence
+FROM main._value_classes AS v JOIN main._runs AS r ON r.structure_hash = v.structure_hash
+WHERE r.run_id = _run(p_run).run_id ORDER BY v.value_class, v.ordinal, v.port;
+
+-- One text per node and metric of an overlay: a category, or in an overlay of statistics the counts of a histogram.
+CREATE MACRO _page_texts(p_run) AS TABLE
+SELECT o.name AS overlay, o.overlay AS number, o.kind, m.metric,
+       _nid(('0x' || _run(p_run).run_id)::BIGINT, m.ordinal) AS nid, min(m.text) AS text
+FROM _run_metrics(p_run) AS m JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay
+WHERE m.ordinal IS NOT NULL AND m.text IS NOT NULL
+GROUP BY ALL ORDER BY number, m.metric, nid;
