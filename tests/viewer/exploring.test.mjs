@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { adjacencyOf } from "../../src/fxstore/render/viewer/adjacency.js";
+import { Colorings } from "../../src/fxstore/render/viewer/colorings.js";
+import { categoryColoring, metricColoring, OTHER } from "../../src/fxstore/render/viewer/coloring.js";
+import { csvOf } from "../../src/fxstore/render/viewer/csv.js";
+import { edgeFacts, outputOf } from "../../src/fxstore/render/viewer/edgefacts.js";
+import { hashOf, linkedNode, linkIn } from "../../src/fxstore/render/viewer/deeplink.js";
+import { betweenQuery, rangeOf } from "../../src/fxstore/render/viewer/legend.js";
+import { frameIn, stretchOf } from "../../src/fxstore/render/viewer/overview.js";
+import { histogramOf, nodeAlong, profileOf } from "../../src/fxstore/render/viewer/profile.js";
+import { reached } from "../../src/fxstore/render/viewer/reach.js";
+import { rowFilter } from "../../src/fxstore/render/viewer/rowfilter.js";
+import { scatterOf } from "../../src/fxstore/render/viewer/scatterdata.js";
+import { SearchIndex } from "../../src/fxstore/render/viewer/search.js";
+import { SvgContext, svgOf } from "../../src/fxstore/render/viewer/svgcontext.js";
+import { termsOf } from "../../src/fxstore/render/viewer/terms.js";
+import { TextIndex } from "../../src/fxstore/render/viewer/textindex.js";
+import { Trail } from "../../src/fxstore/render/viewer/trail.js";
+import { makeScene } from "./fixture.mjs";
+
+test("edges are found by their ends", () => {
+  const { inStart, inEdge, outStart, outEdge } = adjacencyOf([0, 0, 1, 0], [1, 2, 2, 2], 3);
+  assert.deepEqual([...inStart], [0, 0, 1, 4]);
+  assert.deepEqual([...inEdge], [0, 1, 2, 3]);
+  assert.deepEqual([...outEdge.subarray(outStart[0], outStart[1])], [0, 1, 3]);
+});
+
+test("reach goes hop by hop, up or down, and never comes back", () => {
+  const [edgeSrc, edgeDst] = [
+    [0, 1, 2, 3],
+    [1, 2, 3, 1],
+  ];
+  const scene = { edgeSrc, edgeDst, adjacency: adjacencyOf(edgeSrc, edgeDst, 5) };
+  assert.deepEqual([...reached(scene, [1], 1, "down")], [[2, 1]]);
+  assert.deepEqual(
+    [...reached(scene, [1], Infinity, "down")],
+    [
+      [2, 1],
+      [3, 2],
+    ],
+  );
+  assert.deepEqual([...reached(scene, [1], 1, "up").keys()].sort(), [0, 3]);
+  assert.equal(reached(scene, [4], Infinity, "up").size, 0);
+  assert.equal(reached(scene, [1], 0, "up").size, 0);
+});
+
+test("a trail goes back and forward and forgets what lay ahead", () => {
+  const trail = new Trail();
+  assert.equal(trail.go(-1), -1);
+  for (const node of [5, 6, 6, 7]) trail.visit(node);
+  assert.equal(trail.go(-1), 6);
+  assert.equal(trail.go(-1), 5);
+  assert.equal(trail.can(-1), false);
+  assert.equal(trail.go(1), 6);
+  trail.visit(9);
+  assert.equal(trail.can(1), false);
+  assert.equal(trail.go(-1), 6);
+});
+
+test("many texts are searched at once, whatever their case and line breaks", () => {
+  const texts = ["Conv", "", "a\nconv\nconv", "relu", "CO", "nv"];
+  const index = new TextIndex(texts);
+  for (const needle of ["conv", "", "o", "v", "a\nc", "zzz", "nv", "r"])
+    assert.deepEqual(
+      [...index.find(needle)],
+      texts.map((text) => Number(text.toLowerCase().includes(needle))),
+      needle,
+    );
+});
+
+test("words, fields, comparisons, states, quotes and negations are told apart", () => {
+  const kinds = (query) => termsOf(query, ["cosine", "p90 ms"]).map(({ kind, not }) => (not ? `not ${kind}` : kind));
+  assert.deepEqual(kinds('conv op:relu cosine<0.9 cosine:nan -view "a b" "p90 ms>3"'), [
+    "text",
+    "field",
+    "number",
+    "state",
+    "not text",
+    "text",
+    "number",
+  ]);
+  assert.deepEqual(kinds("mse<0.9 aten::conv foo:bar cosine<abc <3 -"), Array(6).fill("text"));
+  const [term] = termsOf("Cosine<=1e-3ms", ["cosine"]);
+  assert.deepEqual([term.metric, term.op, term.value, term.unit], ["cosine", "<=", 0.001, "ms"]);
+});
+
+test("search compares numbers, and tells what is broken from what is missing", () => {
+  const scene = makeScene();
+  const index = new SearchIndex(scene, new Colorings(scene));
+  const found = (query) => index.find(query).nodes;
+  assert.deepEqual(found("cosine<0.9"), [0]);
+  assert.deepEqual(found("cosine>=0.5"), [0, 1, 3]);
+  assert.deepEqual(found("cosine:nan"), [2]);
+  assert.deepEqual(found("cosine:missing"), [4]);
+  assert.deepEqual(found("cosine:none"), [5]);
+  assert.deepEqual(found("stage:edge"), [4, 5]);
+  assert.deepEqual(found("graph:inner"), [5]);
+  assert.deepEqual(found("name:conv -stage:float"), [2, 4]);
+  assert.deepEqual(found("conv op:conv2d"), []);
+  assert.deepEqual(index.find("relu").counts, [1, 1, 0]);
+});
+
+test("the profile has the worst node of each part, and the nearest measured one is found", () => {
+  const scene = makeScene();
+  const coloring = metricColoring(scene, 0);
+  const [, second] = scene.panes;
+  assert.deepEqual(
+    profileOf({ first: 0, end: 6 }, coloring, 3).map((bin) => bin && [bin.node, bin.broken]),
+    [[0, false], [2, true], null],
+  );
+  assert.equal(nodeAlong(second, 0.99, coloring), 3);
+  assert.equal(nodeAlong(scene.panes[2], 0.5, coloring), -1);
+});
+
+test("a histogram counts every finite value once, also on a narrowed scale", () => {
+  const coloring = metricColoring(makeScene(), 0);
+  const { counts, from, to } = histogramOf(coloring, 4);
+  assert.deepEqual([...counts], [1, 0, 0, 1]);
+  assert.deepEqual([from[0], to[3]], [0.5, 1]);
+  assert.equal(betweenQuery("cosine", 0.5, 1, true), "cosine>=0.5 cosine<=1");
+  assert.equal(betweenQuery("p90 ms", 0, 1, false), '"p90 ms>=0" "p90 ms<1"');
+});
+
+test("the ends of a scale can be changed, and only to a range", () => {
+  const own = { min: 0, max: 1 };
+  assert.deepEqual(rangeOf("0.5", "", own), { min: 0.5, max: 1 });
+  assert.equal(rangeOf("", "", own), null);
+  for (const [least, most] of [
+    ["1", "0"],
+    ["x", ""],
+    ["", "Infinity"],
+  ])
+    assert.equal(rangeOf(least, most, own), undefined);
+  const scene = makeScene();
+  const narrow = metricColoring(scene, 0, { min: 0.9, max: 1 });
+  assert.equal(narrow.buckets[0], Math.max(...narrow.buckets), "what lies outside is at the end");
+  assert.deepEqual(narrow.own, metricColoring(scene, 0).domain);
+});
+
+test("categories have colours, rare ones share one, stages without any are set apart", () => {
+  const scene = makeScene({ colors: [{ name: "map", metric: "backend", unit: null, better: null, categories: true }] });
+  scene.columns.set("color0.text", Int32Array.from([0, 1, -1, 0, -1, -1]));
+  const coloring = categoryColoring(scene, 0);
+  assert.deepEqual(coloring.categories, ["conv", "relu"]);
+  assert.deepEqual([coloring.buckets[4], coloring.buckets[5]], [OTHER, OTHER]);
+  assert.notEqual(coloring.buckets[0], coloring.buckets[1]);
+});
+
+test("an edge says what it carries and with what it is compared", () => {
+  const scene = makeScene();
+  scene.strings.push('{"outputs": [["float32", ["1", "s0"]], ["int64", ["4"]]]}', "identity", "name");
+  const at = scene.strings.length - 3;
+  scene.columns.get("node.attrs")[2] = at;
+  scene.columns.set("value.size", Int32Array.from([2]));
+  scene.columns.set("value.node", Int32Array.from([0, 2]));
+  scene.columns.set("value.port", Int32Array.from([0, 1]));
+  scene.columns.set("value.evidence", Int32Array.from([at + 1, at + 2]));
+  assert.deepEqual(outputOf(scene, 2, 1), { dtype: "int64", shape: "[4]" });
+  const facts = edgeFacts(scene, 1);
+  assert.deepEqual([facts.source, facts.target, facts.port, facts.uses, facts.dtype], [2, 3, 1, 1, "int64"]);
+  assert.deepEqual(facts.others, [{ node: 0, port: 0, evidence: "name", pane: 0 }]);
+  assert.deepEqual(edgeFacts(scene, 0).others.length, 0 + 1, "and the other way round");
+});
+
+test("rows become CSV that no spreadsheet runs", () => {
+  const rows = [
+    ['a "b", c', { number: "NaN" }, null],
+    ["=HYPERLINK(1)", -1.5, true],
+    ["x\ny", 2, "-2"],
+  ];
+  assert.equal(
+    csvOf(["name", "value", "flag"], rows),
+    'name,value,flag\r\n"a ""b"", c",NaN,\r\n\'=HYPERLINK(1),-1.5,true\r\n"x\ny",2,\'-2\r\n',
+  );
+});
+
+test("rows are filtered by words, columns and numbers", () => {
+  const answer = {
+    columns: ["name", "value"],
+    rows: [
+      ["conv", 0.5],
+      ["relu", { number: "NaN" }],
+      ["conv_1", null],
+      ["x", 2],
+    ],
+  };
+  const kept = (text) => [0, 1, 2, 3].filter(rowFilter(answer, text));
+  assert.deepEqual(kept(""), [0, 1, 2, 3]);
+  assert.deepEqual(kept("conv"), [0, 2]);
+  assert.deepEqual(kept("value<1"), [0]);
+  assert.deepEqual(kept("name:conv value<1"), [0]);
+  assert.deepEqual(kept("nan"), [1]);
+  assert.deepEqual(kept("other<1"), []);
+});
+
+test("a link names run, stage and node, and still finds a node by name", () => {
+  const scene = makeScene();
+  assert.equal(linkedNode(scene, linkIn("#run=ab&stage=quantized&node=201&name=x")), 3);
+  assert.equal(linkedNode(scene, linkIn("#stage=quantized&node=999&name=relu_q")), 3);
+  assert.equal(linkedNode(scene, linkIn("#stage=quantized&node=conv_q")), 2);
+  assert.equal(linkedNode(scene, linkIn("#stage=float&node=conv_q")), -1);
+  const app = {
+    scene,
+    compare: { selection: { node: 3 }, color: 0, colorings: new Colorings(scene) },
+    panes: { shown: () => [1, 0] },
+    search: { input: { value: " cosine<1 " } },
+  };
+  const link = linkIn(hashOf(app));
+  assert.deepEqual([link.node, link.stage, link.search, link.panes], [201, "quantized", "cosine<1", ["1", "0"]]);
+});
+
+test("scatter joins finite numbers of counterparts", () => {
+  const scene = makeScene();
+  const coloring = metricColoring(scene, 0);
+  assert.deepEqual(
+    scatterOf(scene, coloring, 0, 1).map(({ from, to }) => [from, to]),
+    [
+      [0, 3],
+      [1, 3],
+    ].filter(([from, to]) => Number.isFinite(coloring.values[from]) && Number.isFinite(coloring.values[to])),
+  );
+});
+
+test("the minimap's frame stays within the strip and never vanishes", () => {
+  const extent = { left: 0, top: 0, right: 500, bottom: 100_000 };
+  const size = { width: 30, height: 400 };
+  const stretch = stretchOf(extent, size);
+  const [left, top, width, height] = frameIn(stretch, { left: -900, top: 99_990, right: 900, bottom: 99_999 }, size);
+  assert.ok(left >= 0 && top >= 0 && left + width <= 30 && top + height <= 400 && height >= 3);
+});
+
+test("SVG keeps what is drawn and makes no markup of text", () => {
+  const context = new SvgContext(100, 50, { measureText: () => ({ width: 10 }) });
+  context.scale(2, 2);
+  context.translate(1, 0);
+  context.fillStyle = "#ff0000";
+  context.fillRect(0, 0, 10, 5);
+  context.fillText('<script>"&\u0000', 1, 2);
+  context.beginPath();
+  context.moveTo(0, 0);
+  context.lineTo(5, 5);
+  context.stroke();
+  const svg = svgOf([context], [{ x: 0, y: 0 }], 100, 50);
+  assert.match(svg, /<rect x="0" y="0" width="10" height="5" transform="matrix\(2 0 0 2 2 0\)" fill="#ff0000"\/>/);
+  assert.match(svg, /&lt;script&gt;&quot;&amp;\ufffd<\/text>/);
+  assert.match(svg, /<path d="M0 0L5 5"/);
+  assert.doesNotMatch(svg, /<script/);
+});
