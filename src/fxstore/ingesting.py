@@ -8,6 +8,7 @@ from typing import Any
 
 from fxstore.errors import SourceError, UsageError, nearest
 from fxstore.ingest import adapters
+from fxstore.ingest.training import is_training_step
 from fxstore.recording import Recorder, Run
 
 
@@ -20,7 +21,7 @@ def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Ru
         SourceError: No source can be read; nothing is stored then.
         UsageError: No source takes one of the options, or numbers name nodes that stand in several places.
     """
-    if isinstance(source, Mapping):
+    if isinstance(source, Mapping) and not is_training_step(source):
         if not source:
             raise UsageError("the dict of stages is empty", hint="pass {stage name: source}, in pipeline order")
         _several(recorder, source, options)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -44,15 +44,35 @@ def capture_program(
     return graphs
 
 
-def capture_module(module: fx.GraphModule, method: str = "forward") -> list[Graph]:
-    """Takes a snapshot of a graph module and of the graphs nested in it, outermost first."""
-    return list(_Capture(method, emitted=False).walk(module, None, ""))
+@dataclass(frozen=True)
+class Told:
+    """What a caller knows about a module's own nodes, those of nested graphs left out; each by name.
+
+    Attributes:
+        roles: Roles, the main one first.
+        signature: What a placeholder stands for.
+        chains: Provenance, nearest ancestor first.
+    """
+
+    roles: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    signature: Mapping[str, str] = field(default_factory=dict)
+    chains: Mapping[str, list[Link]] = field(default_factory=dict)
+
+
+def capture_module(module: fx.GraphModule, method: str = "forward", told: Told | None = None) -> list[Graph]:
+    """Takes a snapshot of a graph module and of the graphs nested in it, outermost first.
+
+    Args:
+        told: What is known of its nodes besides: those of a training step, whose ``seq_nr`` is recorded, too.
+    """
+    return list(_Capture(method, False, told).walk(module, None, ""))
 
 
 class _Capture:
-    def __init__(self, method: str, emitted: bool) -> None:
+    def __init__(self, method: str, emitted: bool, told: Told | None = None) -> None:
         self.method = method
         self.emitted = emitted
+        self.told = told
         self.places: dict[tuple[str | None, str | None, str | None], Place] = {}
 
     def walk(
@@ -68,6 +88,9 @@ class _Capture:
         inputs = 0
         for node in module.graph.nodes:
             role = roles.get(node.name) or _role(node, module)
+            if self.told is not None and parent is None:
+                self._add_told(builder, node, role, module, self.told)
+                continue
             if program is None and parent is None:
                 if node.op == "placeholder":
                     builder.signature[node.name] = f"input:{inputs}"
@@ -106,7 +129,9 @@ class _Capture:
         )
         for source, port, arg in uses(node):
             builder.use(builder.positions[source.name], port, position, arg)
-        if node.op != "placeholder" or builder.path == "":
+        if self.told is not None and node.name in self.told.chains and builder.path == "":
+            builder.origin(position, 0, self.told.chains[node.name])
+        elif node.op != "placeholder" or builder.path == "":
             for branch, chain in enumerate(chains(node)):
                 builder.origin(position, branch, chain)
         handle = node.meta.get("debug_handle")
@@ -117,9 +142,21 @@ class _Capture:
                 handles = handle if isinstance(handle, (list, tuple)) else (handle,)
                 builder.handle(position, "instruction" if emitted else "debug_handle", handles)
 
+    def _add_told(self, builder: GraphBuilder, node: fx.Node, role: str, module: fx.GraphModule, told: Told) -> None:
+        main, *further = told.roles.get(node.name) or [role]
+        self._add(builder, node, role if main == "op" else main, module, None)
+        position = builder.positions[node.name]
+        for other in further:
+            builder.role(position, other)
+        if node.name in told.signature:
+            builder.signature[node.name] = told.signature[node.name]
+        sequence = node.meta.get("seq_nr")
+        if isinstance(sequence, int) and sequence >= 0 and node.op.startswith("call_"):
+            builder.handle(position, "seq_nr", [sequence])
+
     def _place(self, node: fx.Node) -> Place:
         trace = node.meta.get("stack_trace") or None
-        stack = node.meta.get("nn_module_stack")
+        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
         key, path, kind = None, None, None
         if stack:
             key, (path, kind) = next(reversed(stack.items()))

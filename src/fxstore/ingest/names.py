@@ -11,6 +11,7 @@ _SUFFIXED = re.compile(
 _DIALECT = re.compile(r"^(executorch\.exir\.dialects\.edge\._ops|torch\.ops)\.")
 _REPR = re.compile(r"<(?:built-in (?:function|method)|function|class|EdgeOpOverload:) '?([\w.]+)")
 _FRAME = re.compile(r'^\s*File "(.*)", line (\d+), in .*$')
+_ROOT = re.compile(r"^L\['\w+'\]")
 _LIBRARIES = re.compile(r"[/\\](torch|torchao|executorch)[/\\]|^<")
 
 
@@ -73,5 +74,5 @@ def module_call(key: str) -> int:
 
 
 def module_path(path: str) -> str:
-    """Returns a module's path from the root: ``L['self'].layer.0`` reads ``layer.0``."""
-    return path.removeprefix("L['self']").removeprefix(".")
+    """Returns a module's path from the root: ``L['self'].layer.0`` reads ``layer.0``, whatever ``self`` is called."""
+    return _ROOT.sub("", path).removeprefix(".")

@@ -144,7 +144,7 @@ def _part(printed: Printed, stage: str) -> Part:
         op, target = node.computed.op, node.computed.target
         part.sizes[node.name] = byte_size(node.about.value.dtype, node.about.value.shape)
         if op == "placeholder":
-            part.inputs[node.name] = role_of_input(node.says) or (SAVED if stage == BACKWARD else "input")
+            part.inputs[node.name] = _role_of_input(node.says, stage)
             continue
         if op.startswith("call_"):
             part.ops[node.name] = target
@@ -160,6 +160,12 @@ def _part(printed: Printed, stage: str) -> Part:
             kind = SAVED if says.startswith("SavedForBackwards") else _KINDS[stage]
             part.outputs.append((name, BACKWARD_OUTPUT if says.startswith("GradAOTOutput") else kind))
     return part
+
+
+def _role_of_input(says: str | None, stage: str) -> str:
+    """What the backward graph takes is a tangent, or was saved: be it an input of the forward graph."""
+    told = role_of_input(says)
+    return SAVED if stage == BACKWARD and told != "tangent" else told or "input"
 
 
 def _saved(compiles: Sequence[_Compile]) -> Iterator[NodeOverlay]:

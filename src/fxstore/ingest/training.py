@@ -8,9 +8,9 @@ nodes forward that stand in the backward graph only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 FORWARD_OUTPUT: Final = "forward_output"
 BACKWARD_OUTPUT: Final = "backward_output"
@@ -129,7 +129,8 @@ def _roles(part: Part, forward: Part, backward: Part, saved: set[str], both: set
             returned.setdefault(name, []).append(kind)
     found = {}
     for name, own in part.inputs.items():
-        further = [SAVED] if name in saved and part is not backward else []
+        further = [SAVED] if name in saved else []
+        further += [forward.inputs[name]] if part is backward and name in forward.inputs else []
         found[name] = list(dict.fromkeys([own, *further, *returned.get(name, ())]))
     for name, target in part.ops.items():
         given = set(returned.get(name, ()))
@@ -139,3 +140,34 @@ def _roles(part: Part, forward: Part, backward: Part, saved: set[str], both: set
         given |= {SAVED} if name in saved and forward.ops.get(name) == target else set()
         found[name] = [role for role in _MAIN if role in given] or ["op"]
     return found
+
+
+@dataclass(frozen=True)
+class TrainingGraphs:
+    """The graphs of one training step; ``store.ingest`` takes them as one run with a stage for each.
+
+    Attributes:
+        forward: The forward GraphModule: it returns its outputs, then what it saves.
+        backward: The backward GraphModule: it takes what is saved, then the tangents.
+        joint: The joint GraphModule as it was before it was cut, or None.
+        saved: Names of the values that count as saved; default: all that forward returns for backward.
+        forward_outputs: How many of forward's values are outputs; default: all but as many as backward takes besides
+            tangents.
+    """
+
+    forward: Any
+    backward: Any
+    joint: Any = None
+    saved: Sequence[str] | None = None
+    forward_outputs: int | None = None
+
+
+def is_training_step(source: object) -> bool:
+    """Tells whether a source is a dict of the graph modules ``forward`` and ``backward``, and maybe ``joint``."""
+    if not isinstance(source, Mapping) or not {"forward", "backward"} <= source.keys() <= {
+        "joint",
+        "forward",
+        "backward",
+    }:
+        return False
+    return all(any(cls.__name__ == "GraphModule" for cls in type(one).__mro__) for one in source.values())
