@@ -1,6 +1,7 @@
 """Layered drawings of graphs: sizes, edges and module paths in, positions and polylines out."""
 
+from fxstore.layout.align import Stretch, align, stretched
 from fxstore.layout.drawing import draw
 from fxstore.layout.model import Drawing, Folding
 
-__all__ = ["Drawing", "Folding", "draw"]
+__all__ = ["Drawing", "Folding", "Stretch", "align", "draw", "stretched"]

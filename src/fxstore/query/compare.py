@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from fxstore.errors import QueryError
 from fxstore.query import hints, text
+from fxstore.query.aligned import aligned
 from fxstore.query.drawings import Drawings, box_sizes
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
 from fxstore.query.result import Result
@@ -87,7 +88,7 @@ def page_model(
     known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
     return PageModel(
         title=title or ", ".join(dict.fromkeys(run.name for run in shown)),
-        panes=tuple(panes),
+        panes=aligned(panes, sets, focus),
         sync_sets=sets,
         focus=focus,
         colors=_colors(known, color_by),

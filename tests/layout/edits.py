@@ -1,0 +1,58 @@
+"""Graphs as a compile pass leaves them, and how much of their drawings stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fxstore.layout import Drawing
+from fxstore.layout.align import Stretch
+from tests.layout.graphs import Graph
+
+
+def quantised(graph: Graph, only: str = "") -> tuple[Graph, list[int]]:
+    """Puts a quantise and a dequantise node before every input of each node with more than one, in modules ``only``.
+
+    Returns:
+        The graph, and the new number of each old node.
+    """
+    sizes: list[tuple[float, float]] = []
+    paths: list[str | None] = []
+    edges: list[tuple[int, int]] = []
+    place: list[int] = []
+    inputs: list[list[int]] = [[] for _ in graph.sizes]
+    for a, b in graph.edges:
+        inputs[b].append(a)
+    for v, size in enumerate(graph.sizes):
+        sources = [place[a] for a in inputs[v]]
+        path = graph.paths[v]
+        if len(sources) > 1 and path is not None and path.startswith(only):
+            for i, source in enumerate(sources):
+                edges += [(source, len(sizes)), (len(sizes), len(sizes) + 1)]
+                sources[i] = len(sizes) + 1
+                sizes += [(220.0, 36.0)] * 2
+                paths += [None] * 2
+        place.append(len(sizes))
+        edges += [(source, len(sizes)) for source in sources]
+        sizes.append(size)
+        paths.append(path)
+    return Graph(sizes, edges, paths), place
+
+
+def moved_in_x(before: Drawing, after: Drawing, place: Sequence[int], edges: Sequence[tuple[int, int]]) -> float:
+    """Returns which part of the old nodes stands elsewhere in x relative to the node that it gets its input from."""
+    x, y = before.x, after.x[list(place)]
+    first = {b: a for a, b in reversed(edges) if a != b}
+    moved = [abs((x[b] - x[a]) - (y[b] - y[a])) > 1 for b, a in first.items()]
+    return float(np.mean(moved)) if moved else 0.0
+
+
+def shared_heights(panes: Sequence[Mapping[int, float]], stretches: Sequence[Stretch]) -> float:
+    """Returns which part of the keys in several panes has one height in all of them."""
+    heights: dict[int, list[float]] = {}
+    for pane, stretch in zip(panes, stretches, strict=True):
+        for key, y in pane.items():
+            heights.setdefault(key, []).append(y + float(stretch.moves(np.array([y]))[0]))
+    shared = [ys for ys in heights.values() if len(ys) > 1]
+    return float(np.mean([max(ys) - min(ys) < 1 for ys in shared])) if shared else 1.0
