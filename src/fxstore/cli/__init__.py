@@ -20,6 +20,7 @@ class _Verbs(click.Group):
         "adapters": "adapters",
         "ancestors": "questions",
         "between": "questions",
+        "check": "check",
         "compare": "compare",
         "demo": "demo",
         "descendants": "questions",

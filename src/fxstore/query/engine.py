@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # Private first: what a file uses comes before it.
 _PRIVATE: Final = (
-    "names", "all_runs", "one_run", "named", "sync", "ranking", "coverage", "matching", "reach", "held", "page",
+    "names", "all_runs", "one_run", "named", "sync", "ranking", "coverage", "matching", "reach", "held", "fallback",
+    "gates", "page",
     "catalog",
 )  # fmt: skip
 RELATIONS: Final = (

@@ -87,6 +87,10 @@ class Result:
         self._known_nodes = known_nodes
         self._cover = cover
 
+    def rows_from(self, table: pa.Table) -> None:
+        """Takes rows that need no statement."""
+        self._fetch = lambda: table
+
     @cached_property
     def _table(self) -> pa.Table:
         table = self._fetch()

@@ -22,6 +22,8 @@ from fxstore.tables import ORDINAL_BITS
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from fxstore.query.gates.check import Check
+
 Params = Sequence[Any] | Mapping[str, Any]
 
 
@@ -204,6 +206,22 @@ class Store:
         self._check_metric(metric, head)
         return self._call("metric_diff", [base, head, metric])
 
+    def check(self, base: str, head: str, rules: Sequence[str]) -> Check:
+        """Returns what rules find in a run against a base: what tripped, and where data was not enough to tell.
+
+        Args:
+            base: Id or name of a run, or ``tag:KEY=VALUE~N`` for the last N complete runs with that tag.
+            head: The same for what is checked; the newest of several stands for them, but for times.
+            rules: Such as ``cosine >= 0.99``, ``p90_ms <= 1.1 * base``, ``coverage >= base``, ``no new fallback``.
+
+        Raises:
+            UsageError: A rule cannot be read.
+            QueryError: There is no such run, or neither side has a rule's metric.
+        """
+        from fxstore.query.gates.check import evaluate
+
+        return evaluate(self, base, head, [rules] if isinstance(rules, str) else rules)
+
     def runs(self) -> Result:
         """Returns one row per run, newest first."""
         return self._own("FROM runs")
@@ -247,6 +265,16 @@ class Store:
         if found is None:
             raise hints.no_run(self._current().catalog, run)
         return found
+
+    def committed_runs(self) -> list[CommittedRun]:
+        """Returns all runs, oldest first."""
+        return list(self._current().catalog.runs.values())
+
+    def own_result(self, table: pa.Table, shown: str) -> Result:
+        """Returns rows that are not SQL's as a result, which renders as any other."""
+        result = self._result(guard.Checked(""), None, shown)
+        result.rows_from(table)
+        return result
 
     def rows_of(self, macro: str, *arguments: object) -> pa.Table:
         """Returns what one of fxstore's own macros gives, the private ones included."""

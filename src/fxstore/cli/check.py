@@ -1,0 +1,61 @@
+"""The verb ``check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fxstore.cli import options
+from fxstore.errors import UsageError
+
+_TRIPPED = 3
+
+
+@click.command()
+@options.store
+@click.option("--rule", "rules", multiple=True, help='Such as "cosine >= 0.99"; may be given several times.')
+@click.option(
+    "--rules", "file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A TOML file of them."
+)
+@click.option("--junit", type=click.Path(path_type=Path), metavar="OUT.xml", help="Write JUnit XML, too.")
+@click.option("--annotations", is_flag=True, help="Print GitHub annotations on standard error.")
+@options.result_output
+@click.argument("base")
+@click.argument("head")
+def check(
+    store_path: str,
+    rules: tuple[str, ...],
+    file: Path | None,
+    junit: Path | None,
+    annotations: bool,
+    form: str | None,
+    page: Path | None,
+    force: bool,
+    base: str,
+    head: str,
+) -> int:
+    """Checks rules on the run HEAD against BASE, and exits with 3 when one trips.
+
+    BASE and HEAD are runs by id or name, or the last complete ones with a tag: tag:branch=main~20. Rules compare a
+    metric with a number or with the base: "cosine >= 0.99", "p90_ms <= 1.1 * base", "coverage >= base",
+    "no new fallback".
+    """
+    from fxstore.query.gates.rules import read
+
+    for output in filter(None, (junit, page)):
+        if output.exists() and not force:
+            raise UsageError(f"{output} exists", hint="pass -f to overwrite it")
+    given = [*rules, *(read(file) if file else [])]
+    with options.opened(store_path, keep_drawings=page is not None) as store:
+        found = store.check(base, head, given)
+        options.show(found.result, form, None, force)
+        click.echo(found.summary(), err=True)
+        if junit is not None:
+            junit.write_text(found.junit(), "utf-8")
+            click.echo(f"Wrote {junit} ({options.size(junit.stat().st_size)})", err=True)
+        if annotations:
+            click.echo("\n".join(found.annotations()), err=True)
+        if page is not None:
+            options.save(found.compare(), page, force)
+        return _TRIPPED if found.tripped else 0

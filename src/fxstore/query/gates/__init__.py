@@ -1,0 +1,1 @@
+"""Rules that a run must keep, against a base: what ``fxstore check`` and ``Store.check`` evaluate."""

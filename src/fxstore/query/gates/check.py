@@ -1,0 +1,171 @@
+"""Evaluates rules on a head against a base."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from fxstore.errors import QueryError, UsageError
+from fxstore.query import hints
+from fxstore.query.gates import accuracy, counts, latency, selection
+from fxstore.query.gates.finding import NOT_ENOUGH, PASSED, STATES, TRIPPED, Finding
+from fxstore.query.gates.rules import COVERAGE, FALLBACK, Rule, parse
+from fxstore.query.gates.sides import Sides
+
+if TYPE_CHECKING:
+    from fxstore.query.result import Result
+    from fxstore.query.session import Store
+    from fxstore.render.page import Page
+
+_LATENCY: Final = "latency"
+_COLUMNS: Final = pa.schema(
+    [
+        ("state", pa.string()), ("rule", pa.string()), ("stage", pa.string()), ("name", pa.string()),
+        ("value", pa.float64()), ("base_value", pa.float64()), ("limit", pa.float64()), ("reason", pa.string()),
+        ("module_path", pa.string()), ("source_file", pa.string()), ("source_line", pa.int32()),
+        ("base_nid", pa.int64()), ("head_nid", pa.int64()),
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Check:
+    """What some rules found; prints itself as a table.
+
+    Attributes:
+        result: One row per finding, what tripped first: state (``tripped``, ``not enough data``, ``note``, ``passed``),
+            rule, stage, name, value, base_value, limit, reason, module_path, source_file, source_line, base_nid,
+            head_nid.
+        rules: The rules as they were given.
+        runs: Ids of the newest head and of the newest base, which the page shows.
+    """
+
+    result: Result
+    rules: tuple[str, ...]
+    runs: tuple[str, ...]
+
+    def state_of(self, rule: str) -> str:
+        """Returns the state of one rule: of its findings the gravest that is no note."""
+        states = {row["state"] for row in self.rows() if row["rule"] == rule}
+        return next((state for state in (TRIPPED, NOT_ENOUGH) if state in states), PASSED)
+
+    @property
+    def tripped(self) -> bool:
+        """Whether any rule tripped."""
+        return any(row["state"] == TRIPPED for row in self.rows())
+
+    @property
+    def state(self) -> str:
+        """The gravest state of the rules; ``not enough data`` is no pass."""
+        states = {self.state_of(rule) for rule in self.rules}
+        return next((state for state in (TRIPPED, NOT_ENOUGH) if state in states), PASSED)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns the findings as one dict each."""
+        return [dict(zip(self.result.columns, row, strict=True)) for row in self.result]
+
+    def summary(self) -> str:
+        """Returns one line: how many rules are in which state."""
+        number = Counter(self.state_of(rule) for rule in self.rules)
+        return ", ".join(f"{number[state]} {state}" for state in STATES if number[state])
+
+    def junit(self) -> str:
+        """Returns the findings as JUnit XML: one test case per rule."""
+        from fxstore.query.gates import reports
+
+        return reports.junit(self)
+
+    def annotations(self) -> list[str]:
+        """Returns the findings as workflow commands of GitHub, which show them beside the source lines."""
+        from fxstore.query.gates import reports
+
+        return reports.commands(self)
+
+    def compare(self, **options: Any) -> Page:
+        """Returns the page of both runs with what the rules found highlighted; options as in ``Store.compare``."""
+        return self.result.compare(**{"run": list(self.runs), **options})
+
+    def show(self) -> None:
+        """Prints the findings as a box, and the summary."""
+        self.result.show()
+        print(self.summary())
+
+
+def evaluate(store: Store, base: str, head: str, rules: Sequence[str]) -> Check:
+    """Returns what some rules find in a head against a base; both as in :func:`fxstore.query.gates.selection.select`.
+
+    Raises:
+        UsageError: A rule is none, or there is none.
+        QueryError: There is no such run, or neither side has a rule's metric.
+    """
+    if not rules:
+        raise UsageError("there is no rule to check", hint='--rule "cosine >= 0.99"')
+    parsed = list(dict.fromkeys(map(parse, rules)))
+    heads = selection.select(store, head)
+    bases = selection.select(store, base, but={run.run_id for run in heads})
+    sides = Sides(store, bases, heads)
+    found = [finding for rule in parsed for finding in _find(rule, sides)]
+    found.sort(key=lambda finding: STATES.index(finding.state))
+    table = _table(store, sides, found)
+    shown = f"check {base} {head}: {'; '.join(rule.text for rule in parsed)}"
+    return Check(
+        store.own_result(table, shown), tuple(rule.text for rule in parsed), (heads[-1].run_id, bases[-1].run_id)
+    )
+
+
+def _find(rule: Rule, sides: Sides) -> list[Finding]:
+    if rule.subject in (FALLBACK, COVERAGE):
+        judge: Callable[[Rule, Sides], list[Finding]] = counts.fallback if rule.subject == FALLBACK else counts.coverage
+        return judge(rule, sides)
+    derived = None
+    base, head = _cells(sides, rule.subject)
+    if not any([*base, *head]) and (derived := latency.statistic(rule.subject)):
+        base, head = _cells(sides, _LATENCY)
+    kinds = {cell.kind for cells in (*base, *head) for cell in cells.values()}
+    if not kinds:
+        raise _unknown(rule, sides)
+    if derived or kinds == {"latency"}:
+        return latency.judge(rule, sides, base, head, derived)
+    return accuracy.judge(rule, sides, base, head[-1])
+
+
+def _cells(sides: Sides, metric: str) -> tuple[list[accuracy.Cells], list[accuracy.Cells]]:
+    return [sides.cells(run, metric) for run in sides.base], [sides.cells(run, metric) for run in sides.head]
+
+
+def _unknown(rule: Rule, sides: Sides) -> QueryError:
+    runs = sides.base[-1], sides.head[-1]
+    held = [row["metric"] for run in runs for row in sides.store.rows_of("_held_metrics", run.run_id).to_pylist()]
+    known = sorted({*(name for name in held if name), COVERAGE})
+    return QueryError(f"neither run has the metric {rule.subject!r}", hint=hints.among(rule.subject, known))
+
+
+def _table(store: Store, sides: Sides, found: Sequence[Finding]) -> pa.Table:
+    base, head = sides.base[-1], sides.head[-1]
+    heads = _places(store, head.run_id, [f.head for f in found if f.head is not None])
+    bases = _places(store, base.run_id, [f.base for f in found if f.base is not None])
+    rows = []
+    for finding in found:
+        old = bases.get(finding.base, {}) if finding.base is not None else {}
+        new = heads.get(finding.head, {}) if finding.head is not None else {}
+        place = new or old
+        rows.append(
+            {
+                "state": finding.state, "rule": finding.rule, "stage": place.get("stage", finding.stage),
+                "name": place.get("name"), "value": finding.value, "base_value": finding.base_value,
+                "limit": finding.limit, "reason": finding.reason, "module_path": place.get("module_path"),
+                "source_file": place.get("source_file"), "source_line": place.get("source_line"),
+                "base_nid": old.get("nid"), "head_nid": new.get("nid"),
+            }
+        )  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=_COLUMNS)
+
+
+def _places(store: Store, run_id: str, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:
+    if not ordinals:
+        return {}
+    return {row["ordinal"]: row for row in store.rows_of("_gate_places", run_id, list(ordinals)).to_pylist()}

@@ -1,0 +1,39 @@
+"""What a rule found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+TRIPPED: Final = "tripped"
+NOT_ENOUGH: Final = "not enough data"
+NOTE: Final = "note"
+PASSED: Final = "passed"
+STATES: Final = (TRIPPED, NOT_ENOUGH, NOTE, PASSED)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a check: a node that a rule has something to say about, or the rule as a whole.
+
+    Attributes:
+        rule: The rule as the user wrote it.
+        state: One of :data:`STATES`.
+        reason: Why, in a few words.
+        base: Ordinal of the node in the newest run of the base, or None.
+        head: Ordinal of the node in the newest run of the head, or None.
+        value: The head's value, or None.
+        base_value: The base's value, or None.
+        limit: The last value that would have kept the rule, or None.
+        stage: The stage, where the finding is about one and not about a node.
+    """
+
+    rule: str
+    state: str
+    reason: str
+    base: int | None = None
+    head: int | None = None
+    value: float | None = None
+    base_value: float | None = None
+    limit: float | None = None
+    stage: str | None = None
