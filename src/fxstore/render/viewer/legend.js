@@ -1,7 +1,7 @@
 // What the colours mean: the scale with its ends, how the values are spread over it, and what is no number.
 
 import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF, STEPS, styleOf, valueAt } from "./coloring.js";
-import { brief, formatted, grouped, isTime, withUnit } from "./numbers.js";
+import { UNSAID, brief, formatted, grouped, isTime, withUnit } from "./numbers.js";
 import { histogramOf } from "./profile.js";
 
 const BINS = 32;
@@ -40,7 +40,7 @@ function scale(h, coloring, style, actions) {
   const stops = style.fills.slice(FIRST_STEP, FIRST_STEP + STEPS);
   bar.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
   const ends = better ? ["good", "bad"] : ["low", "high"];
-  const hint = [!isTime(unit) && unit, domain.log && "log"].filter(Boolean).join(", ");
+  const hint = [!isTime(unit) && !UNSAID.has(unit) && unit, domain.log && "log"].filter(Boolean).join(", ");
   const axis = h("span", { class: "fx-axis" }, bar, h("span", { class: "fx-ticks" }, left, middle, right));
   if (actions) axis.prepend(histogram(h, coloring, actions.find));
   return h(

@@ -1,5 +1,6 @@
 // A pane's minimap: a strip beside the graph, never on it. A click or drag moves the view.
 
+import { MISSING, OTHER } from "./coloring.js";
 import { frameIn, inStrip, stretchOf } from "./overview.js";
 import { centred, visibleBox } from "./viewport.js";
 
@@ -55,7 +56,8 @@ export class Minimap {
     ink.coloring.order.forEach((bucket, i) => (rank[bucket] = i));
     const rows = worstPerPixel(scene, pane, ink.coloring, rank, stretch, size.height);
     for (const { node, box } of rows) {
-      context.fillStyle = ink.style.fills[ink.coloring.buckets[node]];
+      const bucket = ink.coloring.buckets[node];
+      context.fillStyle = bucket === MISSING || bucket === OTHER ? ink.theme.graph.frame : ink.style.fills[bucket];
       const [x, y, width, height] = inStrip(stretch, box);
       context.fillRect(x, y, Math.max(2, width), Math.max(1, height));
     }

@@ -18,6 +18,9 @@ function precise(value, size) {
   return String(Number(value.toPrecision(Math.max(5, digits))));
 }
 
+/** Units that say nothing to a reader: of a ratio, and of a tensor's own values. */
+export const UNSAID = new Set(["1", "value"]);
+
 const SECONDS = [
   ["ns", 1e-9],
   ["µs", 1e-6],
@@ -49,7 +52,7 @@ export function converted(value, from, to) {
  * @returns {string} times in the unit that people would use: 201229 ns are 201.23 µs
  */
 export function withUnit(value, unit) {
-  if (!unit) return formatted(value);
+  if (!unit || UNSAID.has(unit)) return formatted(value);
   const size = Math.abs(value * secondsIn(unit)) * (1 + 1e-9);
   const [name, length] = SECONDS.findLast(([, seconds]) => size >= seconds) ?? [unit, 0];
   return length
