@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from fxstore.layout import Drawing
 from fxstore.render.columns import Columns, Strings, short_path
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
 
@@ -144,6 +145,16 @@ def _blocks(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph]) ->
     for axis, name in enumerate(("left", "top", "width", "height")):
         boxes = (graph.drawing.block_boxes.reshape(-1, 4)[:, axis] for graph in graphs)
         columns.ints(f"block.{name}", _half_pixels(boxes), delta=True)
+    for axis, name in enumerate(("closed_left", "closed_width")):
+        columns.ints(f"block.{name}", _half_pixels(_closed(graph.drawing)[:, axis] for graph in graphs), delta=True)
+
+
+def _closed(drawing: Drawing) -> npt.NDArray[Any]:
+    """Returns left and width of each module box when it is closed: its own where the layout names no other."""
+    boxes = np.asarray(drawing.block_boxes.reshape(-1, 4)[:, [0, 2]], dtype=np.float64)
+    has_border = drawing.folding.module >= 0
+    boxes[drawing.folding.module[has_border]] = drawing.folding.closed[has_border][:, :2]
+    return boxes
 
 
 def _sync_sets(columns: Columns, sets: Sequence[Sequence[tuple[int, bool]]], numbers: Numbers) -> dict[int, int]:

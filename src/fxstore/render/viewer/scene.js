@@ -38,6 +38,7 @@ export class Scene {
       cornerX: halves(columns.get("corner.x")),
       cornerY: halves(columns.get("corner.y")),
       blocks: ["left", "top", "width", "height"].map((side) => halves(columns.get(`block.${side}`))),
+      closed: ["closed_left", "closed_width"].map((side) => halves(columns.get(`block.${side}`) ?? [])),
     };
     for (const name of ["x", "y", "width", "height", "cornerX", "cornerY"]) this[name] = this.base[name].slice();
     this.blocks = this.base.blocks.map((column) => column.slice());
@@ -120,7 +121,7 @@ export class Scene {
     pane.extent = placeGraphs(pane.graphs, (node) => mapOf(node)(this.base.y[node]));
     for (const [i, graph] of pane.graphs.entries()) {
       if (graph.closed) this.#hide(graph);
-      else this.#put(graph, maps[i]);
+      else this.#put(graph, maps[i], pane.closed);
     }
     pane.nodeTree = new BoxTree(pane.end - pane.first, (i, out, at) => this.nodeBox(pane.first + i, out, at));
     pane.blockTree = new BoxTree(...this.#blockBoxes(pane));
@@ -129,7 +130,7 @@ export class Scene {
     );
   }
 
-  #put(graph, map) {
+  #put(graph, map, closed) {
     const { base } = this;
     const nodes = [graph.first, graph.first + graph.nodes];
     const corners = [this.cornerStart[graph.firstEdge], this.cornerStart[graph.firstEdge + graph.edges]];
@@ -142,16 +143,26 @@ export class Scene {
     moved(base.y, this.y, nodes, down);
     moved(base.cornerX, this.cornerX, corners, across);
     moved(base.cornerY, this.cornerY, corners, down);
-    moved(base.blocks[0], this.blocks[0], blocks, across);
     moved(base.blocks[1], this.blocks[1], blocks, down);
-    for (let b = blocks[0]; b < blocks[1]; b++)
+    for (let b = blocks[0]; b < blocks[1]; b++) {
+      const [left, width] = this.#widthOf(b, closed.has(b));
+      this.blocks[0][b] = left + graph.x;
+      this.blocks[2][b] = width;
       this.blocks[3][b] = down(base.blocks[1][b] + base.blocks[3][b]) - this.blocks[1][b];
+    }
     for (let node = nodes[0]; node < nodes[1]; node++) {
       const b = this.holder[node];
       const [left, top, width, height] = this.blocks.map((column) => column[b]);
       if (b >= 0) this.#stand(node, left + width / 2, top + height / 2, width, height);
       else [this.width[node], this.height[node]] = [base.width[node], base.height[node]];
     }
+  }
+
+  /** @returns {[number, number]} left and width of a block; a closed one may be narrower */
+  #widthOf(block, isClosed) {
+    const { blocks, closed } = this.base;
+    const [left, width] = isClosed && closed[1].length ? closed : [blocks[0], blocks[2]];
+    return [left[block], width[block]];
   }
 
   /** Puts all nodes of a closed graph where its title is. */
