@@ -1,7 +1,8 @@
 """Layered drawings of graphs: sizes, edges and module paths in, positions and polylines out."""
 
 from fxstore.layout.align import Stretch, align, stretched
+from fxstore.layout.columns import Columns, columns
 from fxstore.layout.drawing import draw
 from fxstore.layout.model import Drawing, Folding
 
-__all__ = ["Drawing", "Folding", "Stretch", "align", "draw", "stretched"]
+__all__ = ["Columns", "Drawing", "Folding", "Stretch", "align", "columns", "draw", "stretched"]

@@ -14,6 +14,7 @@ from fxstore.layout.plan import Plan
 from fxstore.layout.problem import ITEM, Whole
 from fxstore.layout.shapes import Shapes
 from fxstore.layout.spacing import STEP
+from fxstore.layout.stubs import stub_edges
 from fxstore.layout.wires import Wires, split_edges
 
 Floats = npt.NDArray[np.float64]
@@ -54,6 +55,7 @@ def compose(sizes: Floats, plan: Plan) -> Drawing:
         float(right),
         float(bottom),
         make_folding(plan, shapes, corners[n:], under, borders[index]),
+        stub_edges(plan.ends, place[:, 1] - sizes[:, 1] / 2, place[:, 1] + sizes[:, 1] / 2, plan.feedback),
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
+Marks = npt.NDArray[np.bool_]
 
 
 TOP, MIDDLE, BOTTOM = 0, 1, 2
@@ -82,6 +83,8 @@ class Drawing:
         block_boxes: (B, 4) left, top, width, height of each module box, outermost first.
         width, height: Extent of the whole drawing.
         folding: How the drawing changes when module boxes are folded; every drawing that ``draw`` makes has it.
+        stub: (E) true for an edge from a hub or a mask to a user far below: to draw only a short piece at both its
+            ends, and all of it when its source or target is asked for; empty where no edge is so.
     """
 
     x: Floats
@@ -94,3 +97,4 @@ class Drawing:
     width: float
     height: float
     folding: Folding = NO_FOLDING
+    stub: Marks = field(default_factory=lambda: np.zeros(0, np.bool_))

@@ -25,6 +25,7 @@ class Plan:
         tree: The blocks.
         modules: What they are called.
         spine: (D) edges of the longest path of each component.
+        ends: (E, 2) source and target of each given edge, as given.
     """
 
     order: Longs
@@ -35,11 +36,13 @@ class Plan:
     tree: Tree
     modules: Modules
     spine: Marks
+    ends: Longs
 
 
 def make_plan(n: int, edges: Sequence[tuple[int, int]], paths: Sequence[str | None]) -> Plan:
     """Puts a graph in drawing order and cuts it into blocks."""
-    tails, heads, line, feedback = _acyclic(n, edges)
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    tails, heads, line, feedback = _acyclic(n, ends.copy())
     modules = Modules(paths)
     order, module, part = _drawing_order(n, tails, heads, modules)
     places = np.empty(n, np.int64)
@@ -52,12 +55,11 @@ def make_plan(n: int, edges: Sequence[tuple[int, int]], paths: Sequence[str | No
     level, spine = _longest_paths(part, tails, heads)
     own = [modules.own[v] >= 0 for v in order]
     tree = build_tree(modules, [module[v] for v in order], own, starts, far, level)
-    return Plan(np.array(order, np.int64), tails, heads, line, feedback, tree, modules, spine)
+    return Plan(np.array(order, np.int64), tails, heads, line, feedback, tree, modules, spine, ends)
 
 
-def _acyclic(n: int, edges: Sequence[tuple[int, int]]) -> tuple[Longs, Longs, Longs, Marks]:
+def _acyclic(n: int, ends: Longs) -> tuple[Longs, Longs, Longs, Marks]:
     """Returns tails and heads of the distinct edges, which of them each given one is, and which are turned round."""
-    ends = np.array(edges, np.int64).reshape(-1, 2)
     feedback = against_flow(n, ends[:, 0], ends[:, 1])
     ends[feedback] = ends[feedback, ::-1]
     joins = ends[:, 0] != ends[:, 1]

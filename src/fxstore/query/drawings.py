@@ -20,8 +20,8 @@ from fxstore.render.boxes import box_size
 from fxstore.store import Directory
 
 # Part of the file's path: raise it when the layout or the boxes change, so that graphs are drawn anew.
-_VERSION: Final = 3
-_ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes")
+_VERSION: Final = 4
+_ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes", "stub")
 _FOLDS: Final = tuple(field.name for field in fields(Folding))
 
 
