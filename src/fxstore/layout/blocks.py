@@ -6,6 +6,7 @@ convex, so blocks that are drawn as one item each never form a cycle.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -36,12 +37,14 @@ class Run:
         first: Its first node.
         own: How many of its nodes have a path of their own.
         items: Numbers of nodes, and runs.
+        aside: Whether its items stand beside each other, each below the one before.
     """
 
     module: int
     first: int
     own: int = 0
     items: list[int | Run] = field(default_factory=list)
+    aside: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Tree:
         items: Per block the numbers of its items: a node's own, or ``n`` + a block's.
         home: (n) block of each node.
         slot: (n + B) place of each item within its block.
+        aside: (B) whether its two items are the two sides of a training graph.
     """
 
     parent: Longs
@@ -63,10 +67,17 @@ class Tree:
     items: list[Longs]
     home: Longs
     slot: Longs
+    aside: list[bool]
 
 
 def build_tree(
-    modules: Modules, module: Sequence[int], own: Sequence[bool], starts: Longs, far: Longs, level: Longs
+    modules: Modules,
+    module: Sequence[int],
+    own: Sequence[bool],
+    starts: Longs,
+    far: Longs,
+    level: Longs,
+    late: Sequence[bool],
 ) -> Tree:
     """Returns the blocks of a graph.
 
@@ -77,15 +88,21 @@ def build_tree(
         starts: First node of each component.
         far: The last consumer of each node, or the node itself.
         level: Length of the longest path to each node.
+        late: Whether each node is on the backward side, which comes last in its component.
     """
     n = len(module)
     roots = []
     for lo, hi in pairwise([*starts.tolist(), n]):
-        runs = _nest(modules, module, own, lo, hi)
-        _simplify(runs)
-        for run in runs:
-            _cut(run, far, level)
-        roots.append(runs[0])
+        turn = bisect_left(late, True, lo, hi)
+        sides = [(a, b) for a, b in ((lo, turn), (turn, hi)) if a < b]
+        halves: list[Run] = []
+        for side in sides:
+            runs = _nest(modules, module, own, *side)
+            _simplify(runs)
+            for run in runs:
+                _cut(run, far, level)
+            halves.append(runs[0])
+        roots.append(halves[0] if len(halves) == 1 else Run(-1, lo, items=[*halves], aside=True))
     return _number(roots, n)
 
 
@@ -198,4 +215,6 @@ def _number(roots: list[Run], n: int) -> Tree:
     for block, held in enumerate(items):
         slot[held] = np.arange(len(held))
         home[held[held < n]] = block
-    return Tree(np.array(parent, np.int64), np.array(depth, np.int64), module, items, home, slot)
+    return Tree(
+        np.array(parent, np.int64), np.array(depth, np.int64), module, items, home, slot, [run.aside for run in runs]
+    )

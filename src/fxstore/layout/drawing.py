@@ -16,6 +16,7 @@ def draw(
     sizes: Sequence[tuple[float, float]],
     edges: Sequence[tuple[int, int]],
     paths: Sequence[str | None],
+    backward: Sequence[bool] | None = None,
 ) -> Drawing:
     """Draws a graph, nodes given in program (topological) order.
 
@@ -23,6 +24,8 @@ def draw(
         sizes: Width and height of each node's box.
         edges: Source and target of each edge, as indices into ``sizes``; repeats and self loops are allowed.
         paths: Module path of each node (``'layer.0.attn'``), or None where it has none.
+        backward: Which nodes of a training graph belong to its backward side: forward is drawn on the left, backward on
+            the right below it, saved values between them. What follows from a backward node is backward too.
 
     Returns:
         A drawing with every node placed, no two boxes overlapping, every edge that is not feedback pointing down, and
@@ -32,13 +35,20 @@ def draw(
         ValueError: Sizes, edges and paths do not fit each other.
     """
     boxes = np.array(sizes, np.float64).reshape(-1, 2)
-    _check(boxes, edges, paths)
-    return compose(boxes, make_plan(len(boxes), edges, paths))
+    _check(boxes, edges, paths, backward)
+    return compose(boxes, make_plan(len(boxes), edges, paths, backward))
 
 
-def _check(boxes: npt.NDArray[np.float64], edges: Sequence[tuple[int, int]], paths: Sequence[str | None]) -> None:
+def _check(
+    boxes: npt.NDArray[np.float64],
+    edges: Sequence[tuple[int, int]],
+    paths: Sequence[str | None],
+    backward: Sequence[bool] | None,
+) -> None:
     if len(paths) != len(boxes):
         raise ValueError(f"{len(boxes)} sizes but {len(paths)} paths: give one of each per node")
+    if backward is not None and len(backward) != len(boxes):
+        raise ValueError(f"{len(boxes)} sizes but {len(backward)} backward marks: give one of each per node")
     if not np.all(np.isfinite(boxes) & (boxes >= 0)):
         raise ValueError("box sizes must be finite and not negative")
     if len(edges) and (np.min(edges) < 0 or np.max(edges) >= len(boxes)):

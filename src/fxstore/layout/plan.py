@@ -9,7 +9,7 @@ import numpy as np
 
 from fxstore.layout.blocks import Tree, build_tree
 from fxstore.layout.modules import Modules
-from fxstore.layout.order import Longs, Marks, adjacency, against_flow, components, topological
+from fxstore.layout.order import Lists, Longs, Marks, adjacency, against_flow, components, topological
 from fxstore.layout.sources import beside_consumers
 
 
@@ -39,12 +39,14 @@ class Plan:
     ends: Longs
 
 
-def make_plan(n: int, edges: Sequence[tuple[int, int]], paths: Sequence[str | None]) -> Plan:
+def make_plan(
+    n: int, edges: Sequence[tuple[int, int]], paths: Sequence[str | None], backward: Sequence[bool] | None = None
+) -> Plan:
     """Puts a graph in drawing order and cuts it into blocks."""
     ends = np.array(edges, np.int64).reshape(-1, 2)
     tails, heads, line, feedback = _acyclic(n, ends.copy())
     modules = Modules(paths)
-    order, module, part = _drawing_order(n, tails, heads, modules)
+    order, module, part, late = _drawing_order(n, tails, heads, modules, backward)
     places = np.empty(n, np.int64)
     places[order] = np.arange(n)
     tails, heads = places[tails], places[heads]
@@ -54,7 +56,7 @@ def make_plan(n: int, edges: Sequence[tuple[int, int]], paths: Sequence[str | No
     np.maximum.at(far, tails, heads)
     level, spine = _longest_paths(part, tails, heads)
     own = [modules.own[v] >= 0 for v in order]
-    tree = build_tree(modules, [module[v] for v in order], own, starts, far, level)
+    tree = build_tree(modules, [module[v] for v in order], own, starts, far, level, late)
     return Plan(np.array(order, np.int64), tails, heads, line, feedback, tree, modules, spine, ends)
 
 
@@ -69,8 +71,10 @@ def _acyclic(n: int, ends: Longs) -> tuple[Longs, Longs, Longs, Marks]:
     return distinct // n, distinct % n, line, feedback
 
 
-def _drawing_order(n: int, tails: Longs, heads: Longs, modules: Modules) -> tuple[list[int], list[int], list[int]]:
-    """Returns the nodes in drawing order, the module of each node, and the component at each place of the order."""
+def _drawing_order(
+    n: int, tails: Longs, heads: Longs, modules: Modules, backward: Sequence[bool] | None
+) -> tuple[list[int], list[int], list[int], list[bool]]:
+    """Returns the nodes in drawing order, the module of each node, and of each place its component and side."""
     succ, pred = adjacency(n, tails, heads), adjacency(n, heads, tails)
     order = topological(n, tails, heads, succ)
     module = modules.settle(order, succ, pred)
@@ -79,9 +83,20 @@ def _drawing_order(n: int, tails: Longs, heads: Longs, modules: Modules) -> tupl
     rank: dict[int, int] = {}
     for v in order:
         rank.setdefault(part[v], len(rank))
-    order.sort(key=lambda v: rank[part[v]])
+    late = _later(order, succ, pred, backward) if backward is not None else [False] * n
+    order.sort(key=lambda v: (rank[part[v]], late[v]))
     modules.smooth(order, module)
-    return order, module, [part[v] for v in order]
+    return order, module, [part[v] for v in order], [late[v] for v in order]
+
+
+def _later(order: Sequence[int], succ: Lists, pred: Lists, backward: Sequence[bool]) -> list[bool]:
+    """Marks the backward side of a training graph: what is backward or follows from it, and sources for that alone."""
+    late = list(backward)
+    for v in order:
+        late[v] = late[v] or any(late[u] for u in pred[v])
+    for v in order:
+        late[v] = late[v] or bool(not pred[v] and succ[v] and all(late[w] for w in succ[v]))
+    return late
 
 
 def _longest_paths(part: Sequence[int], tails: Longs, heads: Longs) -> tuple[Longs, Marks]:

@@ -32,6 +32,7 @@ class Problem:
         width, height: Of each cell; a port is ``LANE`` wide and has no height.
         wires: Sorted by lane.
         boxed: Whether a module's border and title are drawn around it.
+        aside: Whether its items stand each right of the one before, too.
     """
 
     ins: int
@@ -40,6 +41,7 @@ class Problem:
     height: list[int]
     wires: list[Wire]
     boxed: bool
+    aside: bool = False
 
     def is_item(self, cell: int) -> bool:
         """Tells an item from a port."""

@@ -16,7 +16,7 @@ from fxstore.layout.model import BOTTOM, MIDDLE, TOP
 from fxstore.layout.place import place_cells
 from fxstore.layout.problem import BLOCK, ITEM, Problem, Shape
 from fxstore.layout.rows import assign_rows
-from fxstore.layout.spacing import GAP_PORTS, GAP_Y, HEAD, LANE, PAD
+from fxstore.layout.spacing import GAP_ASIDE, GAP_PORTS, GAP_Y, HEAD, LANE, PAD
 from fxstore.layout.tangle import solve_tangle
 
 MOST_LANES = 3500
@@ -71,7 +71,7 @@ def solve(problem: Problem) -> Shape:
         return solve_tangle(problem, row)
     grid = build_grid(problem, row)
     side, head = (PAD, HEAD) if problem.boxed else (0, 0)
-    left = [x + side for x in place_cells(grid, candidate_rows(grid))]
+    left = [x + side for x in (_beside(grid) if problem.aside else place_cells(grid, candidate_rows(grid)))]
     width = max([x + w for x, w in zip(left, grid.width, strict=True)], default=side) + side
     upper, lower = _row_borders(problem, grid, head)
     height = lower[-1] + side
@@ -96,6 +96,11 @@ def solve(problem: Problem) -> Shape:
     )
 
 
+def _beside(grid: Grid) -> list[int]:
+    """Returns the left border of each cell: each right of the ones before."""
+    return [sum(grid.width[:v]) + v * GAP_ASIDE for v in range(len(grid.width))]
+
+
 def _passed(problem: Problem, row: list[int]) -> int:
     """Returns how many rows all lanes together pass; lanes that only pass the whole block do not count."""
     first, last = dict[int, int](), dict[int, int]()
@@ -115,7 +120,7 @@ def _row_borders(problem: Problem, grid: Grid, head: int) -> tuple[list[int], li
     for row in grid.rows:
         tall = max([problem.height[v] for v in row if v < len(problem.height)], default=0)
         if upper:
-            y += GAP_Y if tall and lower[-1] > upper[-1] else GAP_PORTS
+            y += GAP_ASIDE if problem.aside else GAP_Y if tall and lower[-1] > upper[-1] else GAP_PORTS
         upper.append(y)
         y += tall
         lower.append(y)

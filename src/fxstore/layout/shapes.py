@@ -42,7 +42,7 @@ class Shapes:
         columns = (wires.source, wires.target, wires.lane, wires.source_port, wires.target_port, wires.spine)
         boxed = self._tree.module[block] >= 0
         ports = int(wires.ins[block]), int(wires.outs[block])
-        key = (*ports, boxed, kind.tobytes(), *[c[own].tobytes() for c in columns])
+        key = (*ports, boxed, self._tree.aside[block], kind.tobytes(), *[c[own].tobytes() for c in columns])
         shape = self._known.get(key)
         if shape is None:
             shape = self._known[key] = len(self.shapes)
@@ -68,5 +68,6 @@ class Shapes:
                 holder = inner[t - ins]
                 enter = holder.enter[into] if holder else width[t - ins] // 2
             wires.append(Wire(s, t, lane, leave, enter, spine))
+        aside = self._tree.aside[block]
         ports_in, ports_out = [LANE] * ins, [LANE] * outs
-        return Problem(ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed)
+        return Problem(ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed, aside)

@@ -6,6 +6,8 @@ GAP_X = 18
 """Between two boxes of a row."""
 GAP_Y = 30
 """Between two rows of boxes."""
+GAP_ASIDE = 120
+"""Between the two sides of a training graph, where what is saved passes."""
 GAP_PORTS = 18
 """Between a row of ports and the row of boxes next to it."""
 LANE = 8
