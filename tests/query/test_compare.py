@@ -25,7 +25,11 @@ class Drawn:
         self.calls: list[tuple[int, list[tuple[int, int]], list[str | None]]] = []
 
     def __call__(
-        self, sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], paths: Sequence[str | None]
+        self,
+        sizes: Sequence[tuple[float, float]],
+        edges: Sequence[tuple[int, int]],
+        paths: Sequence[str | None],
+        backward: Sequence[bool] | None = None,
     ) -> Drawing:
         self.calls.append((len(sizes), list(edges), list(paths)))
         n, e = len(sizes), len(edges)

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import zipfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -22,6 +23,8 @@ from fxstore.store import Directory
 # Part of the file's path: raise it when the layout or the boxes change, so that graphs are drawn anew.
 _VERSION: Final = 4
 _ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes", "stub")
+_FORWARD: Final = frozenset({"forward", "forward_output"})
+_BACKWARD: Final = frozenset({"backward", "backward_output", "tangent"})
 _FOLDS: Final = tuple(field.name for field in fields(Folding))
 
 
@@ -95,4 +98,10 @@ class Drawings:
 
 def _draw(nodes: pa.Table, edges: pa.Table) -> Drawing:
     pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
-    return draw(box_sizes(nodes), pairs, nodes["module_path"].to_pylist())
+    return draw(box_sizes(nodes), pairs, nodes["module_path"].to_pylist(), _backward(nodes["role"].to_pylist()))
+
+
+def _backward(roles: Sequence[str | None]) -> list[bool] | None:
+    """Returns which nodes of a joint training graph are on its backward side; None where there are not two sides."""
+    late = [role in _BACKWARD for role in roles]
+    return late if any(late) and not _FORWARD.isdisjoint(roles) else None

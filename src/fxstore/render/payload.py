@@ -135,6 +135,7 @@ def _edges(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph]) -> 
     columns.ints("edge.src_port", _joined(graphs, "src_port", "edges"))
     columns.ints("edge.dst_arg", strings.numbers(_joined(graphs, "dst_arg", "edges")))
     columns.ints("edge.feedback", _chained(graph.drawing.feedback for graph in graphs))
+    columns.ints("edge.stub", _chained(np.resize(graph.drawing.stub, graph.edges.num_rows) for graph in graphs))
     columns.ints("edge.corners", _chained(np.diff(graph.drawing.offsets) for graph in graphs))
     for axis, name in enumerate(("corner.x", "corner.y")):
         columns.ints(name, _half_pixels(graph.drawing.points.reshape(-1, 2)[:, axis] for graph in graphs), delta=True)

@@ -5,6 +5,7 @@ import { TITLE_HEIGHT, frameOf } from "./place.js";
 import { visible, shortened } from "./visible.js";
 
 const CHUNK = 256;
+const STUB = 12;
 const CELL_PX = 9;
 const FAR_EDGE_PX = 14;
 const FAR_MOST_EDGES = 4000;
@@ -125,15 +126,19 @@ export function paintEdges(context, ink, pane, box, level, scale) {
   const least = level === FAR ? FAR_EDGE_PX / scale : 0;
   const forward = [];
   const back = [];
+  const stubs = [];
   const feedback = scene.columns.get("edge.feedback");
+  const stub = scene.columns.get("edge.stub");
   const boxes = pane.edgeTree.levels[0];
   pane.edgeTree.query(box.left, box.top, box.right, box.bottom, (i) => {
     if (least && boxes[i * 4 + 3] - boxes[i * 4 + 1] < least && boxes[i * 4 + 2] - boxes[i * 4] < least) return;
-    (feedback[pane.firstEdge + i] ? back : forward).push(pane.firstEdge + i);
+    const edge = pane.firstEdge + i;
+    (feedback[edge] ? back : stub?.[edge] ? stubs : forward).push(edge);
   });
   context.lineWidth = level === FAR ? 0.75 / scale : 1 / Math.max(scale, 0.15);
   context.strokeStyle = theme.graph.edge;
   strokeEdges(context, scene, level === FAR ? thinned(forward) : forward);
+  if (level !== FAR) strokeStubs(context, scene, stubs);
   context.strokeStyle = theme.graph.feedback;
   strokeEdges(context, scene, level === FAR ? thinned(back) : back);
 }
@@ -142,6 +147,23 @@ export function paintEdges(context, ink, pane, box, level, scale) {
 function thinned(edges) {
   const step = Math.ceil(edges.length / FAR_MOST_EDGES);
   return step > 1 ? edges.filter((_, i) => i % step === 0) : edges;
+}
+
+/** Both ends of edges from hubs and masks; selecting either node shows the whole. @param {number[]} edges */
+function strokeStubs(context, scene, edges) {
+  const { cornerStart, cornerX, cornerY } = scene;
+  context.beginPath();
+  for (const edge of edges) {
+    if (scene.isHidden(edge)) continue;
+    const [first, last] = [cornerStart[edge], cornerStart[edge + 1] - 1];
+    context.moveTo(cornerX[first], cornerY[first]);
+    context.lineTo(cornerX[first], cornerY[first] + STUB);
+    context.moveTo(cornerX[last] - STUB / 3, cornerY[last] - STUB);
+    context.lineTo(cornerX[last] + STUB / 3, cornerY[last] - STUB);
+    context.moveTo(cornerX[last], cornerY[last] - STUB);
+    context.lineTo(cornerX[last], cornerY[last]);
+  }
+  context.stroke();
 }
 
 /** @param {CanvasRenderingContext2D} context @param {import("./scene.js").Scene} scene @param {number[]} edges */
