@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fxstore.errors import UsageError
-from fxstore.query import session
+from fxstore.query import across, session
 from fxstore.query.guard import Checked
 from fxstore.query.result import Result
 from fxstore.store import open_directory
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fxstore.render.page import Page
 
 
-class Store(session.Store):
-    """An open store; a context manager. Queries as in :class:`fxstore.query.session.Store`."""
+class Store(across.Store):
+    """An open store; a context manager. Queries as in :class:`fxstore.query.across.Store`."""
 
     def ingest(
         self,

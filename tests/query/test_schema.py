@@ -31,6 +31,7 @@ CONTRACT = {
     "coverage": "run_id overlay_id stage nodes measured not_measured reasons",
     "unmatched": "run_id nid stage name towards reason",
     "delegation": "run_id nid backend inner_nodes handles",
+    "operators": "run_id stage op_type nodes",
 }
 RANKING = "nid stage name target module_path value status source_file source_line counterparts rank metric reason"
 

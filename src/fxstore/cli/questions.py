@@ -109,22 +109,3 @@ def descendants(store: Store, **asked: Any) -> Result:
 def between(store: Store, a: int, b: int) -> Result:
     """Lists the nodes on any way from the node A to the node B, given by nid."""
     return store.nodes_between(a, b)
-
-
-@click.command()
-@answering
-@click.argument("base")
-@click.argument("head")
-def diff(store: Store, base: str, head: str) -> Result:
-    """Tells what became of each node between the runs BASE and HEAD."""
-    return store.run_diff(base, head)
-
-
-@click.command(name="metric-diff")
-@answering
-@click.argument("base")
-@click.argument("head")
-@metric
-def metric_diff(store: Store, **asked: Any) -> Result:
-    """Compares METRIC of each node in the runs BASE and HEAD, what got worse first."""
-    return store.metric_diff(**asked)

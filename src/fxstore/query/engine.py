@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 # Private first: what a file uses comes before it.
 _PRIVATE: Final = (
     "names", "all_runs", "one_run", "named", "sync", "ranking", "coverage", "matching", "reach", "held", "fallback",
-    "gates", "page",
-    "catalog",
+    "over_runs", "gates", "page", "catalog",
 )  # fmt: skip
 RELATIONS: Final = (
     "runs", "stages", "graphs", "nodes", "node_roles", "edges", "provenance", "handles", "links", "sync_sets",
-    "value_pairs", "overlays", "metrics", "coverage", "unmatched", "delegation",
+    "value_pairs", "overlays", "metrics", "coverage", "unmatched", "delegation", "operators",
 )  # fmt: skip
 MACROS: Final = (
     "worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants", "nodes_between", "run_diff",
-    "metric_diff",
+    "metric_diff", "op_counts", "fallback", "history", "first_broken", "same_operator",
 )  # fmt: skip
 _SETTINGS: Final = {
     "autoinstall_known_extensions": "false",

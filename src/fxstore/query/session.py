@@ -22,8 +22,6 @@ from fxstore.tables import ORDINAL_BITS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fxstore.query.gates.check import Check
-
 Params = Sequence[Any] | Mapping[str, Any]
 
 
@@ -185,42 +183,6 @@ class Store:
         """
         self._check_nids(a, b)
         return self._call("nodes_between", [a, b])
-
-    def run_diff(self, base: str, head: str) -> Result:
-        """Returns what became of each node of two runs.
-
-        Raises:
-            QueryError: A run does not exist.
-        """
-        for run in (base, head):
-            self.run(run)
-        return self._call("run_diff", [base, head])
-
-    def metric_diff(self, base: str, head: str, metric: str) -> Result:
-        """Returns how each node's metric changed between two runs, what got worse first.
-
-        Raises:
-            QueryError: A run does not exist, or does not have the metric.
-        """
-        self._check_metric(metric, base)
-        self._check_metric(metric, head)
-        return self._call("metric_diff", [base, head, metric])
-
-    def check(self, base: str, head: str, rules: Sequence[str]) -> Check:
-        """Returns what rules find in a run against a base: what tripped, and where data was not enough to tell.
-
-        Args:
-            base: Id or name of a run, or ``tag:KEY=VALUE~N`` for the last N complete runs with that tag.
-            head: The same for what is checked; the newest of several stands for them, but for times.
-            rules: Such as ``cosine >= 0.99``, ``p90_ms <= 1.1 * base``, ``coverage >= base``, ``no new fallback``.
-
-        Raises:
-            UsageError: A rule cannot be read.
-            QueryError: There is no such run, or neither side has a rule's metric.
-        """
-        from fxstore.query.gates.check import evaluate
-
-        return evaluate(self, base, head, [rules] if isinstance(rules, str) else rules)
 
     def runs(self) -> Result:
         """Returns one row per run, newest first."""

@@ -1,0 +1,109 @@
+"""The questions that go over several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fxstore.query import session
+from fxstore.query.result import Result
+
+if TYPE_CHECKING:
+    from fxstore.query.gates.check import Check
+
+
+class Store(session.Store):
+    """A store that compares runs with runs."""
+
+    def run_diff(self, base: str, head: str) -> Result:
+        """Returns what became of each node of two runs.
+
+        Raises:
+            QueryError: A run does not exist.
+        """
+        for run in (base, head):
+            self.run(run)
+        return self._call("run_diff", [base, head])
+
+    def metric_diff(self, base: str, head: str, metric: str) -> Result:
+        """Returns how each node's metric changed between two runs, what got worse first.
+
+        Raises:
+            QueryError: A run does not exist, or does not have the metric.
+        """
+        self._check_metric(metric, base)
+        self._check_metric(metric, head)
+        return self._call("metric_diff", [base, head, metric])
+
+    def check(self, base: str, head: str, rules: Sequence[str]) -> Check:
+        """Returns what rules find in a run against a base: what tripped, and where data was not enough to tell.
+
+        Args:
+            base: Id or name of a run, or ``tag:KEY=VALUE~N`` for the last N complete runs with that tag.
+            head: The same for what is checked; the newest of several stands for them, but for times.
+            rules: Such as ``cosine >= 0.99``, ``p90_ms <= 1.1 * base``, ``coverage >= base``, ``no new fallback``.
+
+        Raises:
+            UsageError: A rule cannot be read.
+            QueryError: There is no such run, or neither side has a rule's metric.
+        """
+        from fxstore.query.gates.check import evaluate
+
+        return evaluate(self, base, head, [rules] if isinstance(rules, str) else rules)
+
+    def op_counts(self, run: str | None = None, stage: str | None = None) -> Result:
+        """Returns how often each operator stands in each stage of a run; SQL has all runs in ``operators``.
+
+        Raises:
+            QueryError: There is no such run or stage.
+        """
+        self._check_stage(stage, run)
+        return self._call("op_counts", [], run=run, stage=stage)
+
+    def fallback(self, run: str | None = None, stage: str | None = None, overlay: str | None = None) -> Result:
+        """Returns the operators that no backend took, with the time that they cost where it was measured.
+
+        Raises:
+            QueryError: There is no such run or stage.
+        """
+        self._check_stage(stage, run)
+        return self._call("fallback", [], run=run, stage=stage, overlay=overlay)
+
+    def history(
+        self,
+        stage: str,
+        node: str,
+        metric: str,
+        run: str | None = None,
+        method: str | None = None,
+        path: str | None = None,
+    ) -> Result:
+        """Returns a node's metric in each run of its model, oldest first.
+
+        Raises:
+            QueryError: The run has no such stage, or the stage no such node.
+        """
+        self._check_node(stage, node, run)
+        return self._call("history", [stage, node, metric], run=run, method=method, path=path)
+
+    def first_broken(
+        self,
+        stage: str,
+        node: str,
+        metric: str,
+        threshold: float,
+        run: str | None = None,
+        method: str | None = None,
+        path: str | None = None,
+    ) -> Result:
+        """Returns the runs in which a node's metric became bad, the newest first.
+
+        Raises:
+            QueryError: The run has no such stage, or the stage no such node.
+        """
+        self._check_node(stage, node, run)
+        return self._call("first_broken", [stage, node, metric, threshold], run=run, method=method, path=path)
+
+    def same_operator(self, operator: str) -> Result:
+        """Returns the nodes with an operator in the newest run of each model."""
+        return self._call("same_operator", [operator])

@@ -1,0 +1,4 @@
+CREATE MACRO first_broken(stage, node, metric, threshold, run := NULL, method := NULL, path := NULL) AS TABLE
+FROM _first_broken(stage, node, metric, threshold, run, method, path);
+COMMENT ON MACRO TABLE first_broken IS 'The runs in which the metric of one node became bad, the newest first: beyond the threshold in the metric''s direction, NaN or infinite, where the run measured before was good or there was none. Columns: nid, run, run_id, created_at, value, last_good (id of the run measured before; NULL where none was good), last_good_value, unknown (number of runs between them without a number, any of which may be the first), is_over (whether a later run is good). Nodes are found as in history.
+Example: SELECT run, value, last_good FROM first_broken(''edge'', ''relu_1'', ''cosine'', 0.99)';
