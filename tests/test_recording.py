@@ -239,21 +239,27 @@ class TestMeasure:
             rec.stage("float", program)
             rec.stage("core", program.run_decompositions({}))
             rec.measure((torch.ones(3),), given, metrics="max_abs")
-        rows = store.sql("SELECT DISTINCT value FROM metrics WHERE value IS NOT NULL").fetchall()
+        rows = store.sql("SELECT DISTINCT value FROM metrics WHERE metric = 'max_abs' AND value IS NOT NULL").fetchall()
         assert rows == [(0.0,)]
 
-    def test_each_measurement_is_an_overlay_of_its_own(
+    def test_further_inputs_are_further_samples(
         self, store: fxstore.Store, program: Any, inputs: tuple[Any, ...]
     ) -> None:
         with store.record("twice") as rec:
             rec.stage("float", program)
             rec.stage("core", program.run_decompositions({}))
-            rec.measure(inputs)
-            rec.measure((inputs[0] * 3,))
-        assert store.sql("SELECT name FROM overlays ORDER BY name").fetchall() == [
-            ("core vs float",),
-            ("core vs float #2",),
-        ]
+            rec.measure([inputs, (inputs[0] * 3,)], metrics=["mse<=1", "cosine"])
+            rec.measure((inputs[0] * 5,), metrics=["mse<=1", "cosine"])
+        counts = store.sql(
+            "SELECT o.name, count(DISTINCT m.sample) FROM overlays AS o JOIN metrics AS m USING (overlay_id) "
+            "WHERE o.name LIKE 'core vs%' GROUP BY ALL ORDER BY 1"
+        )
+        assert counts.fetchall() == [("core vs float", 3), ("core vs float over 3 samples", 0)]
+        worst = store.sql(
+            "SELECT DISTINCT value, verdict FROM metrics WHERE metric = 'mse.worst' AND value IS NOT NULL"
+        )
+        assert worst.fetchall() == [(0.0, "pass")]
+        assert len(store.worst("cosine", n=99)) == len({row[0] for row in store.worst("cosine", n=99).fetchall()})
 
 
 def test_several_methods_are_one_stage(store: fxstore.Store, program: Any, inputs: tuple[Any, ...]) -> None:
@@ -264,7 +270,7 @@ def test_several_methods_are_one_stage(store: fxstore.Store, program: Any, input
         rec.stage("core", {name: one.run_decompositions({}) for name, one in methods.items()})
         rec.measure(inputs, method="decode")
     assert store.sql("SELECT DISTINCT method FROM graphs ORDER BY method").fetchall() == [("decode",), ("prefill",)]
-    assert store.sql("SELECT name FROM overlays").fetchall() == [("core vs float (decode)",)]
+    assert store.sql("SELECT name FROM overlays WHERE kind = 'accuracy'").fetchall() == [("core vs float (decode)",)]
     crossing = store.sql(
         "SELECT count(*) FROM links JOIN nodes a ON a.nid = src_nid JOIN nodes b ON b.nid = dst_nid "
         "WHERE a.method <> b.method"

@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from fxstore.errors import UsageError, nearest
 from fxstore.ingest import adapters
 from fxstore.ingest.overlays import Overlays, RunNodes
 from fxstore.ingest.versions import loaded_versions
 from fxstore.link import structure_of
-from fxstore.records import Overlay, RunRecord, Stage, Structure
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from fxstore.measuring import Measuring, content, several_names
+from fxstore.records import RunRecord, Stage, Structure
 
 _log = logging.getLogger("fxstore")
 
@@ -39,7 +37,7 @@ class Run:
     notes: tuple[str, ...] = ()
 
 
-class Recorder:
+class Recorder(Measuring):
     """Collects the stages and overlays of one run; commits it when the ``with`` block ends.
 
     A stage that cannot be read is logged and stored as ``failed``, and the run as ``partial``: recording never breaks
@@ -70,7 +68,7 @@ class Recorder:
         self._status = "complete"
         self._stages: list[Stage] = []
         self._sources: dict[str, object] = {}
-        self._states: dict[str, dict[str, int]] = {}
+        self._states: dict[str, Any] = {}
         self._versions: dict[str, str] = {}
         self._overlays = Overlays()
         self._notes: list[str] = []
@@ -165,87 +163,9 @@ class Recorder:
             raise UsageError(f"stage {stage!r} is not in this run", hint=nearest(stage, names))
         where = {"stage": stage, "method": method, "path": path}
         about = {"kind": kind, "unit": unit, "better": better}
-        overlay = overlay_of(name, data, where, about, metric, _several(metrics), node)
+        overlay = overlay_of(name, data, where, about, metric, several_names(metrics), node)
         check_names(overlay, RunNodes(self._stages))
         self._overlays.wait([overlay])
-
-    def measure(
-        self,
-        inputs: Sequence[Any],
-        kwargs: Mapping[str, Any] | None = None,
-        *,
-        reference: str = "float",
-        metrics: object = None,
-        stages: Sequence[str] | str | None = None,
-        method: str = "forward",
-    ) -> None:
-        """Runs stages on an input and stores how far each of their values is from the reference's.
-
-        A failure while they run is logged, and the run is ``partial`` then; it is raised where the recorder is strict.
-
-        Args:
-            inputs: One input: a tuple as the model takes it.
-            kwargs: Its keyword inputs.
-            reference: The stage that counts as right.
-            metrics: As :func:`fxstore.metrics.resolve` takes them: names, names with a limit (``cosine>=0.99``),
-                functions, comparators; default: cosine, mse, max_abs, sqnr.
-            stages: What to measure; default: every later stage that runs in Python. What was edited since it was
-                recorded is left out then, and logged.
-            method: The entry point that is run.
-
-        Raises:
-            UsageError: A stage or a metric is unknown, cannot be run or was edited, or nothing is left to measure.
-        """
-        from fxstore.ingest.running import Given, Side, measure_stage
-        from fxstore.metrics import resolve
-
-        asked, stages = resolve(metrics), _several(stages)
-        given = Given(_checked(inputs), kwargs or {}, method)
-        right = Side(reference, self._source(reference))
-        for name in self._runnable_after(reference) if stages is None else stages:
-            measured = Side(name, self._source(name))
-            with self._watch(f"{name} is not measured against {reference}"):
-                rows = measure_stage(self._structure(), right, measured, given, asked)
-                self._lay(f"{name} vs {reference}", "accuracy", "measured in Python", rows, method)
-
-    def device(
-        self,
-        inputs: Sequence[Any],
-        kwargs: Mapping[str, Any] | None = None,
-        *,
-        stage: str = "runtime",
-        reference: str = "quantized",
-        metrics: object = None,
-        method: str = "forward",
-    ) -> None:
-        """Runs the emitted program with tracing, in a process of its own, and stores accuracy and latency.
-
-        A failure while it runs is logged, and the run is ``partial`` then; it is raised where the recorder is strict.
-
-        Args:
-            inputs: One input: a tuple as the model takes it.
-            kwargs: Its keyword inputs.
-            stage: A stage whose source is an ``ExecutorchProgramManager``.
-            reference: The stage that counts as right.
-            metrics: As :func:`fxstore.metrics.resolve` takes them: names, names with a limit (``cosine>=0.99``),
-                functions, comparators; default: cosine, mse, max_abs, sqnr.
-            method: The entry point that is run.
-
-        Raises:
-            UsageError: A stage or a metric is unknown, was edited, or is no emitted program.
-        """
-        from fxstore.ingest.running import Given, Side, run_on_device
-        from fxstore.metrics import resolve
-
-        asked = resolve(metrics)
-        given = Given(_checked(inputs), kwargs or {}, method)
-        right, program = Side(reference, self._source(reference)), Side(stage, self._source(stage))
-        if not hasattr(program.source, "buffer"):
-            raise UsageError(f"stage {stage!r} is no emitted program", hint="record what to_executorch() returns")
-        with self._watch(f"{stage} is not run on the device"):
-            found = run_on_device(self._structure(), right, program, given, asked)
-            self._lay(f"{stage} latency", "latency", "ETDump", found.latency, method, unit="ns", better="lower")
-            self._lay(f"{stage} vs {reference}", "accuracy", "ETDump and debug buffer", found.accuracy, method)
 
     def finish(self) -> Run:
         """Commits the run, once, and returns it.
@@ -257,6 +177,8 @@ class Recorder:
             if not self._stages:
                 raise UsageError(f"run {self.name!r} has no stage", hint="call rec.stage(name, source) in the block")
             self.lay_overlays()
+            self._overlays.aggregate()
+            self._lay_static()
             record = RunRecord(
                 self.name,
                 tuple(self._stages),
@@ -290,7 +212,7 @@ class Recorder:
 
     def _append(self, stage: Stage) -> None:
         self._check_name(stage.name)
-        same = next((other.name for other in self._stages if stage.graphs and _content(other) == _content(stage)), None)
+        same = next((other.name for other in self._stages if stage.graphs and content(other) == content(stage)), None)
         if same is not None:
             stage = replace(stage, note="; ".join(filter(None, (stage.note, f"content equals stage {same}"))))
         self._stages.append(stage)
@@ -340,58 +262,18 @@ class Recorder:
                     raise
                 self._lost(f"overlay {getattr(waiting[0], 'name', '')} is not laid", error)
 
+    def _lay_static(self) -> None:
+        from fxstore.ingest.static import static_overlay
+
+        with self._watch("the costs of operators are not told"):
+            overlay = static_overlay(self._structure())
+            if overlay is not None:
+                self._overlays.first(overlay)
+
     def _structure(self) -> Structure:
         if self._linked is None:
             self._linked = structure_of(self._stages)
         return self._linked
-
-    def _source(self, name: str) -> object:
-        """Returns a stage's live object, as long as it is what was recorded."""
-        source = self._sources.get(name)
-        if source is None:
-            known = [stage.name for stage in self._stages]
-            why = "cannot be run: its live object is not at hand" if name in known else "is not in this run"
-            raise UsageError(f"stage {name!r} {why}", hint=nearest(name, known) or f"stages: {', '.join(known)}")
-        now = adapters.read(source).stages[0]
-        then = next(stage for stage in self._stages if stage.name == name)
-        was, is_now = self._states[name], adapters.state_of(source)
-        changed = sorted(key for key in was.keys() | is_now.keys() if was.get(key) != is_now.get(key))
-        if _content(now) != _content(then) or changed:
-            what = f": {', '.join(changed[:3])} changed" if changed else ""
-            raise UsageError(
-                f"stage {name!r} was edited after it was recorded{what}",
-                hint="measure it before it is edited (calibration writes buffers, too), or record a deep copy of it",
-            )
-        return source
-
-    def _runnable_after(self, reference: str) -> list[str]:
-        names = [stage.name for stage in self._stages]
-        found = []
-        for stage in self._stages[names.index(reference) + 1 :]:
-            if stage.kind == "runtime":
-                continue
-            try:
-                self._source(stage.name)
-            except UsageError as error:
-                _log.warning("left out of the measurement: %s", error)
-            else:
-                found.append(stage.name)
-        if not found:
-            raise UsageError(f"no stage after {reference!r} can be measured", hint=f"stages: {', '.join(names)}")
-        return found
-
-    def _lay(
-        self,
-        name: str,
-        kind: str,
-        source: str,
-        rows: pa.Table,
-        method: str,
-        unit: str | None = None,
-        better: str | None = None,
-    ) -> None:
-        name = name if method == "forward" else f"{name} ({method})"
-        self._overlays.add(Overlay(name, kind, source, rows, unit, better))
 
     def _watched(self, one: Callable[..., Any]) -> Callable[..., Any]:
         label = getattr(one, "__name__", type(one).__name__)
@@ -404,17 +286,3 @@ class Recorder:
             return result
 
         return run
-
-
-def _several(names: Sequence[str] | str | None) -> list[str] | None:
-    return [names] if isinstance(names, str) else None if names is None else list(names)
-
-
-def _checked(inputs: Sequence[Any]) -> tuple[Any, ...]:
-    if not isinstance(inputs, tuple | list):
-        raise UsageError(f"the input is a {type(inputs).__name__}", hint="pass a tuple, as the model takes it: (x,)")
-    return tuple(inputs)
-
-
-def _content(stage: Stage) -> list[tuple[str, str, str]]:
-    return [(graph.method, graph.path, graph.fingerprint()) for graph in stage.graphs]

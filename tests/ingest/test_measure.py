@@ -136,7 +136,9 @@ class TestLive:
             key for key in kept.values if key[1] in {n.name for n in reference.graph.nodes if n.op == "call_function"}
         ]
         comparison = Comparison([Pair(key, key, i, i, key[2]) for i, key in enumerate(keys)], kept.values, [metric])
-        missing = stream_values(faulty, (x,), None, comparison.sink, comparison.wants)
+        missing = stream_values(
+            faulty, (x,), None, lambda key, copy, size: comparison.take(key, copy()), comparison.wants
+        )
         return {key[1]: row["value"] for key, row in zip(keys, comparison.rows(missing).to_pylist(), strict=True)}
 
     def model(self) -> tuple[Any, Any]:

@@ -6,9 +6,9 @@ fit into memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +16,28 @@ import pyarrow as pa
 
 from fxstore.ingest.attach import Attached, Latency
 from fxstore.ingest.overlays import ROWS as ROWS
-from fxstore.metrics import Asked, Measured, QParams, compare, not_measured, resolve
+from fxstore.metrics import Asked, Measured, QParams, compare, describe, not_measured, resolve
 from fxstore.records import Graph
+
+if TYPE_CHECKING:
+    from fxstore.ingest.pairs import Nodes
 
 Array = npt.NDArray[Any]
 K = TypeVar("K", bound=Hashable)
+K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 Key = tuple[str, str, int]
 """Path of the graph, name of the node, output port."""
 
 _NOT_EXECUTED = "not executed"
 _NO_REFERENCE = "no reference value"
+
+
+class Values(Protocol[K_contra]):
+    """Arrays by key: a dict, or what holds part of them in files."""
+
+    def get(self, key: K_contra, /) -> Array | None:
+        """Returns an array, or None."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class Comparison(Generic[K]):
     def __init__(
         self,
         pairs: Iterable[Pair[K]],
-        reference: Mapping[K, Array],
+        reference: Values[K],
         metrics: object = None,
         *,
         reference_missing: Mapping[K, str] | None = None,
@@ -97,10 +109,6 @@ class Comparison(Generic[K]):
         """Compares one value with its references; nothing of it is kept."""
         for i in self._by_value.get(key, ()):
             self._measured[i] = self._compare(self._pairs[i], value)
-
-    def sink(self, key: K, copy: Callable[[], Array], size: int) -> None:
-        """Takes a value from :func:`fxstore.ingest.values.stream_values`."""
-        self.take(key, copy())
 
     def rows(self, missing: Mapping[K, str] | None = None) -> pa.Table:
         """Returns one row per pair and metric, in the order of the pairs; schema :data:`ROWS`.
@@ -145,6 +153,48 @@ class Comparison(Generic[K]):
     def _asked(self, name: str) -> Asked:
         """Returns what a stored name was asked for as: a function that gives a dict has several."""
         return self._metrics[name if name in self._metrics else name.rpartition(".")[0]]
+
+
+class Described:
+    """The statistics of one stage's values; feed it values, then ask for its rows.
+
+    Args:
+        nodes: The stage's nodes.
+        sample: Which input it is.
+    """
+
+    _ROLES = frozenset({"input", "op", "symint", "delegate"})
+
+    def __init__(self, nodes: Nodes, sample: int) -> None:
+        self._ordinals = {key: node for node, key in nodes.key.items() if nodes.role[node] in self._ROLES}
+        self._columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
+        self._sample = sample
+
+    def wants(self, key: Key) -> bool:
+        """Whether a value is one that is computed or given, not a weight."""
+        return key[:2] in self._ordinals
+
+    def take(self, key: Key, value: Array) -> None:
+        """Describes one value; nothing of it is kept."""
+        found = describe(value) if self.wants(key) else None
+        if found is None:
+            return
+        for metric, number in found.numbers.items():
+            self._append(key, metric, number, None)
+        if found.histogram is not None:
+            self._append(key, "histogram", None, found.histogram)
+
+    def rows(self) -> pa.Table:
+        """Returns one row per value and statistic; schema :data:`ROWS`. A histogram is JSON in ``text``."""
+        return pa.table(self._columns, schema=ROWS)
+
+    def _append(self, key: Key, metric: str, number: float | None, text: str | None) -> None:
+        row = (
+            self._ordinals[key[:2]], key[2], metric, number, text, "ok", None, None, None, self._sample, None, None,
+            None, None,
+        )  # fmt: skip
+        for column, cell in zip(self._columns.values(), row, strict=True):
+            column.append(cell)
 
 
 def stored_status(measured: Measured) -> str:

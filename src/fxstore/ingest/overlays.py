@@ -219,6 +219,27 @@ class Overlays:
         taken = sum(other.name.partition(" #")[0] == overlay.name for other in self.laid)
         self.laid.append(replace(overlay, name=f"{overlay.name} #{taken + 1}") if taken else overlay)
 
+    def extend(self, overlay: Overlay) -> None:
+        """Adds the rows of a measurement: as further samples, where the same was measured before."""
+        from fxstore.ingest.samples import merged
+
+        for i, other in enumerate(self.laid):
+            if (other.name, other.kind, other.source) == (overlay.name, overlay.kind, overlay.source):
+                self.laid[i] = merged(other, overlay.metrics)
+                return
+        self.add(overlay)
+
+    def first(self, overlay: Overlay) -> None:
+        """Adds an overlay as the oldest: where one is not named, newer ones are preferred."""
+        self.laid.insert(0, overlay)
+
+    def aggregate(self) -> None:
+        """Adds the mean and the worst over the samples of each accuracy overlay that has several."""
+        from fxstore.ingest.samples import aggregated
+
+        found = [aggregated(overlay) for overlay in self.laid if overlay.kind == "accuracy"]
+        self.laid = [overlay for overlay in found if overlay is not None] + self.laid
+
     def wait(self, layers: Iterable[Layer], called: Mapping[str | None, str] | None = None) -> None:
         """Keeps layers until all stages are there; ``called`` as :meth:`RunNodes.of_source` takes it."""
         self._waiting.extend((layer, called or {}) for layer in layers)

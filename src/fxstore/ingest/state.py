@@ -1,14 +1,40 @@
-"""Tells whether the weights and buffers of a live source are still what they were."""
+"""What a live source's weights and buffers were when it was recorded."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import fx
 from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
+
+
+@dataclass(frozen=True)
+class State:
+    """Tells whether a source still is what was recorded, and keeps what its runs write.
+
+    Attributes:
+        checksums: Of the bytes of each parameter, buffer and constant, by its FQN.
+        written: Copies of the buffers that running the source changes: caches, statistics of observers.
+    """
+
+    checksums: dict[str, int] = field(default_factory=dict)
+    written: dict[str, Any] = field(default_factory=dict)
+
+    def changed(self, now: State) -> list[str]:
+        """Returns what is different now and cannot be restored."""
+        names = self.checksums.keys() | now.checksums.keys()
+        different = (name for name in names if self.checksums.get(name) != now.checksums.get(name))
+        return sorted(name for name in different if name not in self.written)
+
+
+def state(source: Any) -> State:
+    """Returns the state of a live source as it is now."""
+    return State(digest(source), {name: tensor.detach().clone() for name, tensor in _written(source)})
 
 
 def digest(source: Any) -> dict[str, int]:
@@ -25,12 +51,39 @@ def _tensors(source: Any) -> Iterator[tuple[str, object]]:
     if isinstance(source, fx.GraphModule):
         yield from source.state_dict(keep_vars=True).items()
         return
-    if isinstance(source, ExportedProgram):
-        programs = [source]
-    elif isinstance(source, Mapping):
-        programs = list(source.values())
-    else:
-        programs = [source.exported_program(method) for method in getattr(source, "methods", ())]
-    for program in programs:
+    for program in _programs(source):
         yield from program.state_dict.items()
         yield from program.constants.items()
+
+
+def _written(source: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yields the buffers that a run may write: all of them, where operators work in place."""
+    if isinstance(source, fx.GraphModule):
+        called = tuple(f"{node.target}." for node in source.graph.nodes if node.op == "call_module")
+        in_place = any(map(_writes, source.graph.nodes))
+        for name, buffer in source.named_buffers(remove_duplicate=False):
+            if in_place or name.startswith(called):
+                yield name, buffer
+        return
+    for program in _programs(source):
+        signature = program.graph_signature
+        names = {str(spec.target) for spec in signature.output_specs if spec.kind == OutputKind.BUFFER_MUTATION}
+        if any(map(_writes, program.graph.nodes)):
+            names |= set(signature.buffers)
+        for name in sorted(names):
+            value = program.state_dict.get(name, program.constants.get(name))
+            if isinstance(value, torch.Tensor):
+                yield name, value
+
+
+def _writes(node: fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return bool(getattr(schema, "is_mutable", False))
+
+
+def _programs(source: Any) -> list[ExportedProgram]:
+    if isinstance(source, ExportedProgram):
+        return [source]
+    if isinstance(source, Mapping):
+        return list(source.values())
+    return [source.exported_program(method) for method in getattr(source, "methods", ())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fxstore.metrics.asked import Asked, register, resolve
 from fxstore.metrics.comparison import Measured, compare, judged, not_measured
 from fxstore.metrics.definitions import BETTER, DEFAULT, METRICS, UNIT, Metric
+from fxstore.metrics.description import Description, describe
 from fxstore.metrics.operands import QParams
 
 __all__ = [
@@ -13,10 +14,12 @@ __all__ = [
     "METRICS",
     "UNIT",
     "Asked",
+    "Description",
     "Measured",
     "Metric",
     "QParams",
     "compare",
+    "describe",
     "judged",
     "not_measured",
     "register",

@@ -156,17 +156,17 @@ def describe(source: object) -> str:
     )
 
 
-def state_of(source: object) -> dict[str, int]:
-    """Returns a checksum of each weight and buffer of a live source; empty for what has none.
+def state_of(source: object) -> Any:
+    """Returns the :class:`fxstore.ingest.state.State` of a live source; None for what has none.
 
     Only for sources that :func:`read` accepted.
     """
     methods = isinstance(source, Mapping)
     if not (methods or hasattr(source, "state_dict") or hasattr(source, "exported_program")):
-        return {}
-    from fxstore.ingest.state import digest
+        return None
+    from fxstore.ingest.state import state
 
-    return digest(source)
+    return state(source)
 
 
 def _accepting(source: object) -> tuple[EntryPoint, Adapter]:

@@ -1,0 +1,242 @@
+"""Interprets live graphs node by node, nested graphs and delegates' insides included, and records what nodes give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
+
+Array = npt.NDArray[Any]
+Key = tuple[str, str, int]
+"""Path of the graph (``''`` at the top), name of the node, output port."""
+Sink = Callable[[Key, Callable[[], Array], int], None]
+"""Called with a key, a function that copies the value, and the copy's size in bytes."""
+Substitute = Callable[[Key, torch.Tensor], torch.Tensor]
+"""Gives the value to go on with."""
+
+_MESSAGE_LENGTH = 160
+
+
+class _Missing:
+    """Stands for a value that a failed node did not give."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+class Recorder:
+    """Hands over what nodes give, and remembers what they do not.
+
+    Attributes:
+        missing: Reasons of values that there are not.
+    """
+
+    def __init__(
+        self, sink: Sink, keep: Callable[[Key], bool] | None = None, substitute: Substitute | None = None
+    ) -> None:
+        self.missing: dict[Key, str] = {}
+        self._sink = sink
+        self._keep = keep
+        self._substitute = substitute
+        self._times: dict[Key, int] = {}
+
+    def record(self, path: str, node: fx.Node, result: Any) -> Any:
+        """Hands over what a node gives; returns what the rest of the graph goes on with."""
+        if isinstance(result, (tuple, list)):
+            ports = [self._port((path, node.name, port), value) for port, value in enumerate(result)]
+            return result if self._substitute is None or hasattr(result, "_fields") else type(result)(ports)
+        return self._port((path, node.name, 0), result)
+
+    def _port(self, key: Key, value: Any) -> Any:
+        if not isinstance(value, (torch.Tensor, _Missing)):
+            return value
+        if self._keep is None or self._keep(key):
+            self._times[key] = times = self._times.get(key, 0) + 1
+            if isinstance(value, _Missing):
+                self.missing[key] = value.reason
+            elif times > 1:
+                self.missing[key] = f"executed {times} times"
+            else:
+                self._sink(key, lambda: to_array(value), _size(value))
+        if self._substitute is None or isinstance(value, _Missing):
+            return value
+        return self._substitute(key, value)
+
+
+class _Run(fx.Interpreter):
+    """Runs one graph; a node that fails leaves a reason, and the rest goes on without it."""
+
+    def __init__(self, module: fx.GraphModule, path: str, recorder: Recorder) -> None:
+        super().__init__(module, garbage_collect_values=True)
+        self.extra_traceback = False
+        self._path = path
+        self._recorder = recorder
+
+    def run_node(self, n: fx.Node) -> Any:
+        """Runs one node and records what it gives."""
+        broken = next((value for x in n.all_input_nodes if isinstance(value := self.env[x], _Missing)), None)
+        if broken is not None and n.op != "output":
+            result: Any = broken
+        elif n.op in ("placeholder", "output"):
+            result = super().run_node(n)
+        else:
+            try:
+                result = super().run_node(n)
+            except Exception as error:  # whatever an operator raises, only what depends on it is lost
+                result = _Missing(_failure(n, error))
+        if n.op != "output" and not _is_buffer(n):
+            recorded = self._recorder.record(self._path, n, self._written(n) if result is None else result)
+            result = None if result is None else recorded
+        return result
+
+    def _written(self, node: fx.Node) -> Any:
+        """Returns what an operator without a result has written into its ``out`` buffers."""
+        buffers = [b for b in node.kwargs.values() if isinstance(b, fx.Node) and _is_buffer(b)]
+        return self.env[buffers[0]] if len(buffers) == 1 else [self.env[b] for b in buffers]
+
+    def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns an attribute; a nested graph as a callable that records, too."""
+        value = super().get_attr(target, args, kwargs)
+        path = f"{self._path}/{target}" if self._path else str(target)
+        if isinstance(value, fx.GraphModule):
+            return _Nested(value, path, self._recorder)
+        if hasattr(value, "original_module"):
+            return _Delegate(value.original_module, path, self._recorder)
+        return value.detach() if isinstance(value, torch.Tensor) else value
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls a function; a delegate runs as the program that it was made from."""
+        if args and isinstance(args[0], _Delegate):
+            return args[0](*args[1:])
+        return super().call_function(target, args, kwargs)
+
+
+@dataclass(frozen=True)
+class _Nested:
+    module: fx.GraphModule
+    path: str
+    recorder: Recorder
+
+    def __call__(self, *args: Any) -> Any:
+        return _Run(self.module, self.path, self.recorder).run(*args, enable_io_processing=False)
+
+
+@dataclass(frozen=True)
+class _Delegate:
+    program: ExportedProgram
+    path: str
+    recorder: Recorder
+
+    def __call__(self, *args: Any) -> Any:
+        return run_program(self.recorder, self.program, pytree.tree_leaves(list(args)), self.path)
+
+
+def run_program(
+    recorder: Recorder,
+    program: ExportedProgram,
+    inputs: Sequence[Any],
+    path: str,
+    state: MutableMapping[str, Any] | None = None,
+) -> Any:
+    """Runs a program's own graph on its state and flat inputs; ``state`` holds the buffers that the run leaves."""
+    rest = iter(inputs)
+    values: list[Any] = []
+    buffers: dict[str, Any] = {}
+    for spec in program.graph_signature.input_specs:
+        if spec.kind == InputKind.USER_INPUT:
+            values.append(next(rest, None))
+        elif spec.kind == InputKind.TOKEN:
+            values.append(torch.empty(0))
+        else:
+            values.append(_state(program, str(spec.target), spec.kind == InputKind.PARAMETER, state))
+            if spec.kind == InputKind.BUFFER:
+                buffers[str(spec.target)] = values[-1]
+    outputs = _Run(program.graph_module, path, recorder).run(*values, enable_io_processing=False)
+    if state is not None:
+        state.update(buffers)
+        for written, spec in zip(outputs, program.graph_signature.output_specs, strict=False):
+            if spec.kind == OutputKind.BUFFER_MUTATION and isinstance(written, torch.Tensor):
+                state[str(spec.target)] = private(written)
+    return outputs
+
+
+def run_module(
+    recorder: Recorder, module: fx.GraphModule, inputs: Sequence[Any], state: MutableMapping[str, Any] | None = None
+) -> None:
+    """Runs a graph module on copies of its buffers; ``state`` as for :func:`run_program`."""
+    with _private_buffers(module, state):
+        _Run(module, "", recorder).run(*inputs, enable_io_processing=False)
+        if state is not None:
+            state.update(module.named_buffers())
+
+
+def _state(program: ExportedProgram, name: str, is_parameter: bool, state: Mapping[str, Any] | None) -> Any:
+    if state is not None and name in state:
+        return private(state[name])
+    value = program.state_dict.get(name, program.constants.get(name))
+    return value if is_parameter else private(value)
+
+
+def private(value: Any) -> Any:
+    """Returns a copy of a tensor; anything else as it is."""
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+
+
+@contextmanager
+def _private_buffers(module: torch.nn.Module, state: Mapping[str, Any] | None) -> Iterator[None]:
+    """Lets a module work on copies of its buffers, and of what its observers keep, for the time of a run."""
+    owners = [(prefix, m) for prefix, m in module.named_modules() if m._buffers]
+    originals = [dict(m._buffers) for _, m in owners]
+    copies: dict[int, Any] = {}
+    try:
+        for prefix, owner in owners:
+            for name, buffer in owner._buffers.items():
+                full = f"{prefix}.{name}" if prefix else name
+                given = (state or {}).get(full, buffer)
+                owner._buffers[name] = copies.setdefault(id(buffer), private(given))
+        yield
+    finally:
+        for (_, owner), buffers in zip(owners, originals, strict=True):
+            owner._buffers.clear()
+            owner._buffers.update(buffers)
+
+
+def to_array(tensor: torch.Tensor) -> Array:
+    """Returns a copy of a tensor; half, bfloat16 and float8 as float32, a quantised tensor dequantised.
+
+    Raises:
+        ValueError: If it has no data, as fake tensors have none.
+    """
+    value = tensor.detach()
+    if value.is_quantized:
+        value = value.dequantize()
+    if value.layout != torch.strided:
+        value = value.to_dense()
+    if value.is_floating_point() and value.dtype not in (torch.float32, torch.float64):
+        value = value.float()
+    array: Array = value.cpu().resolve_conj().resolve_neg().numpy()
+    return np.array(array, order="C", copy=True)
+
+
+def _size(tensor: torch.Tensor) -> int:
+    widened = 4 if tensor.is_floating_point() else 1
+    return tensor.numel() * max(tensor.element_size(), widened)
+
+
+def _is_buffer(node: fx.Node) -> bool:
+    """Whether a node only makes room for a result: what it gives is whatever was in that memory."""
+    return getattr(node.target, "__module__", None) == "executorch.exir.memory" and node.target.__name__ == "alloc"  # type: ignore[union-attr]
+
+
+def _failure(node: fx.Node, error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return f"{node.name} failed: {type(error).__name__}: {lines[0]}"[:_MESSAGE_LENGTH]

@@ -1,0 +1,187 @@
+"""FLOPs, activation bytes and parameter counts of every operator, from shapes alone: nothing runs.
+
+A multiplication and an addition are two FLOPs. Matrix products and convolutions count these and their bias, pointwise
+operators one per element of the result, reductions and norms one per element of what they take, moves none. An operator
+without a formula, or of symbolic shape, has a reason instead of a number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from fxstore.ingest.overlays import ROWS
+from fxstore.records import Graph, Overlay, Structure
+
+Shape = tuple[int, ...]
+
+
+def _names(*lines: str) -> frozenset[str]:
+    return frozenset(" ".join(lines).split())
+
+
+_POINTWISE: Final = _names(
+    "abs acos add addcdiv addcmul asin atan atan2 bitwise_and bitwise_not bitwise_or ceil clamp clamp_max",
+    "clamp_min copysign cos cosh dequantize_affine dequantize_per_channel dequantize_per_tensor div dropout elu",
+    "eq erf exp expm1 floor floor_divide fmod ge gelu glu gt hardsigmoid hardswish hardtanh le leaky_relu log",
+    "log10 log1p log2 logical_and logical_not logical_or logit lt masked_fill maximum minimum mish mul ne neg pow",
+    "prelu quantize_affine quantize_per_channel quantize_per_tensor reciprocal relu relu6 remainder round rsqrt",
+    "rsub selu sigmoid sign silu sin sinh softplus sqrt square sub tan tanh threshold truediv trunc truncate",
+    "where",
+)
+_REDUCING: Final = _names(
+    "_adaptive_avg_pool2d _log_softmax _native_batch_norm_legit _native_batch_norm_legit_no_training",
+    "_safe_softmax _softmax adaptive_avg_pool2d all amax amin any argmax argmin avg_pool1d avg_pool2d batch_norm",
+    "cumsum group_norm instance_norm layer_norm log_softmax logsumexp max max_pool2d max_pool2d_with_indices mean",
+    "min native_batch_norm native_group_norm native_layer_norm prod rms_norm softmax std sum var var_mean",
+)
+_MOVING: Final = _names(
+    "_clone_dim_order _to_copy _to_dim_order_copy _unsafe_view alias alloc arange cat chunk clone concat",
+    "constant_pad_nd contiguous copy detach embedding empty expand flatten flip full full_like gather getitem",
+    "index index_copy index_put index_select lift_fresh_copy movedim narrow ones pad permute pixel_shuffle",
+    "pixel_unshuffle repeat reshape roll scalar_tensor scatter select select_scatter slice slice_scatter split",
+    "split_with_sizes squeeze stack sym_size sym_size.int t to transpose unbind unflatten unsqueeze",
+    "upsample_nearest2d view zeros",
+)
+_METRICS: Final = (("flops", "flop"), ("activation_bytes", "bytes"), ("parameters", "1"))
+_PASSES_WEIGHTS: Final = re.compile(
+    r"^(de)?quantize_|Observer$|FakeQuantize$|^(permute|transpose|t|view|getitem|detach|_to_copy|_clone_dim_order)(_copy)?$"
+)
+_DYNAMIC = "symbolic shape"
+
+
+def static_overlay(structure: Structure) -> Overlay | None:
+    """Returns the overlay ``static`` of a run, on every operator of every stage; None where there is no operator."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("ordinal", "metric", "value", "unit", "reason")}
+    for graph, base in zip(structure.graphs, structure.tables["graphs"]["base"].to_pylist(), strict=True):
+        for position, found in _Operators(graph).counted():
+            for (metric, unit), number in zip(_METRICS, found, strict=True):
+                known = not isinstance(number, str)
+                row = (base + position, metric, float(number) if known else None, unit, None if known else number)
+                for column, cell in zip(columns.values(), row, strict=True):
+                    column.append(cell)
+    if not columns["ordinal"]:
+        return None
+    rows = {name: columns.get(name, [None] * len(columns["ordinal"])) for name in ROWS.names}
+    rows["status"] = ["ok" if value is not None else "not_measured" for value in columns["value"]]
+    rows["port"] = [0] * len(columns["ordinal"])
+    return Overlay("static", "static", "shapes", pa.table(rows, schema=ROWS), None, "lower")
+
+
+class _Operators:
+    """The operators of one graph, with what their formulas ask about them."""
+
+    def __init__(self, graph: Graph) -> None:
+        columns = ("op", "op_type", "role", "dtype", "shape", "attrs")
+        found = (graph.nodes[c].to_pylist() for c in columns)
+        self.op, self.kind, self.role, self.dtype, self.shape, self.attrs = found
+        self.inputs: list[list[tuple[int, int, str]]] = [[] for _ in self.op]
+        edges = (graph.edges[c].to_pylist() for c in ("src", "src_port", "dst", "dst_arg"))
+        for src, port, dst, arg in zip(*edges, strict=True):
+            self.inputs[dst].append((src, port, arg))
+
+    def counted(self) -> list[tuple[int, tuple[float | str, float | str, float]]]:
+        """Returns position, FLOPs, activation bytes and parameters of each operator, or the reason for no number."""
+        return [
+            (i, (self._flops(i), self._bytes(i), float(self._parameters(i))))
+            for i, op in enumerate(self.op)
+            if op.startswith("call_") and self.role[i] != "delegate"
+        ]
+
+    def _flops(self, i: int) -> float | str:
+        kind = self.kind[i].removesuffix("_copy").rstrip("_") or self.kind[i]
+        if kind in _MOVING or self.role[i] == "symint" or _is_observer(kind):
+            return 0.0
+        outputs = [shape for _, shape in self._outputs(i)]
+        operands = [self._shape_of(src, port) for src, port, _ in self.inputs[i] if self.role[src] != "subgraph"]
+        try:
+            if kind in _POINTWISE:
+                return float(_elements(outputs[0]))
+            if kind in _REDUCING:
+                return float(_elements(operands[0]))
+            return self._product(i, kind, outputs[0], operands)
+        except (_SymbolicError, IndexError):
+            return _DYNAMIC if any(shape is not None for shape in outputs) else "no shape"
+
+    def _product(self, i: int, kind: str, output: Sequence[str] | None, operands: Sequence[Any]) -> float | str:
+        out = _elements(output)
+        if kind in ("linear", "mm", "bmm", "matmul"):
+            bias = out if kind == "linear" and len(operands) > 2 else 0
+            return float(2 * out * _sizes(operands[0])[-1] + bias)
+        if kind in ("addmm", "baddbmm"):
+            return float(2 * out * _sizes(operands[1])[-1] + out)
+        if kind.startswith("conv"):
+            weight, bias = _sizes(operands[1]), out if len(operands) > 2 else 0
+            transposed = "transpose" in kind or self._argument(i, "6") is True
+            taken = _elements(operands[0]) if transposed else out
+            return float(2 * taken * math.prod(weight[1:]) + bias)
+        if "scaled_dot_product" in kind or kind == "custom_sdpa":
+            query, key, value = (_sizes(one) for one in operands[:3])
+            return float(2 * math.prod(query) * key[-2] + 2 * math.prod(query[:-1]) * key[-2] * value[-1])
+        return f"no formula for {kind}"
+
+    def _bytes(self, i: int) -> float | str:
+        total = 0.0
+        for dtype, shape in self._outputs(i):
+            if dtype is None:
+                continue
+            try:
+                total += _elements(shape) * _width(dtype)
+            except _SymbolicError:
+                return _DYNAMIC
+        return total
+
+    def _parameters(self, i: int) -> int:
+        """Counts the weights that an operator takes, also those that it takes through a dequantize or a permute."""
+        if _PASSES_WEIGHTS.search(self.kind[i]):
+            return 0
+        found: dict[int, int] = {}
+        for src, _, _ in self.inputs[i]:
+            node, quantised = src, False
+            while self.op[node].startswith("call_") and self.inputs[node] and _PASSES_WEIGHTS.search(self.kind[node]):
+                quantised = quantised or "quantize" in self.kind[node]
+                node = self.inputs[node][0][0]
+            if self.role[node] == "parameter" or (quantised and self.role[node] in ("buffer", "constant")):
+                found[node] = _elements(self.shape[node])
+        return sum(found.values())
+
+    def _outputs(self, i: int) -> list[tuple[str | None, Sequence[str] | None]]:
+        several = json.loads(self.attrs[i]).get("outputs") if self.attrs[i] and '"outputs"' in self.attrs[i] else None
+        return [(dtype, shape) for dtype, shape in several] if several else [(self.dtype[i], self.shape[i])]
+
+    def _shape_of(self, node: int, port: int) -> Sequence[str] | None:
+        outputs = self._outputs(node)
+        return outputs[port][1] if port < len(outputs) else None
+
+    def _argument(self, i: int, path: str) -> object:
+        arguments: Mapping[str, object] = json.loads(self.attrs[i] or "{}").get("args", {})
+        return arguments.get(path)
+
+
+class _SymbolicError(Exception):
+    """A size that is no number."""
+
+
+def _sizes(shape: Sequence[str] | None) -> Shape:
+    if shape is None or not all(str(size).isdigit() for size in shape):
+        raise _SymbolicError
+    return tuple(int(size) for size in shape)
+
+
+def _elements(shape: Sequence[str] | None) -> int:
+    return math.prod(_sizes(shape))
+
+
+def _width(dtype: str) -> float:
+    """Returns the bytes of one element, from the dtype's name: ``float32`` 4, ``bool`` 1, ``complex64`` 8."""
+    bits = re.search(r"(\d+)", dtype)
+    return int(bits[1]) / 8 if bits else 1
+
+
+def _is_observer(kind: str) -> bool:
+    return kind.endswith(("Observer", "FakeQuantize"))

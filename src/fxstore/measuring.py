@@ -1,0 +1,219 @@
+"""What a recorder measures: stages against each other in Python, and the emitted program on the device."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final
+
+from fxstore.errors import UsageError, nearest
+from fxstore.ingest import adapters
+from fxstore.records import Overlay, Stage, Structure
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from fxstore.ingest.overlays import Overlays
+    from fxstore.ingest.running import Side
+
+_PREVIOUS: Final = "previous"
+_SCOPES: Final = {"cumulative": ("cumulative",), "local": ("local",), "both": ("cumulative", "local")}
+_log = logging.getLogger("fxstore")
+
+
+class Measuring:
+    """The part of :class:`fxstore.recording.Recorder` that runs what was recorded."""
+
+    _stages: list[Stage]
+    _sources: dict[str, object]
+    _states: dict[str, Any]
+    _overlays: Overlays
+
+    def _structure(self) -> Structure:
+        raise NotImplementedError
+
+    def _watch(self, what: str) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _lost(self, what: str, error: Exception) -> None:
+        raise NotImplementedError
+
+    def measure(
+        self,
+        inputs: Sequence[Any],
+        kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        *,
+        reference: str = "float",
+        metrics: object = None,
+        stages: Sequence[str] | str | None = None,
+        method: str = "forward",
+        scope: str = "cumulative",
+        carry_state: bool = False,
+        statistics: bool = True,
+        budget_bytes: int = 1 << 28,
+    ) -> None:
+        """Runs stages on inputs and stores how far each of their values is from the reference's.
+
+        A failure while they run is logged, and the run is ``partial`` then; it is raised where the recorder is strict.
+        What is measured again on further inputs adds samples to the same overlay.
+
+        Args:
+            inputs: One input, a tuple as the model takes it; or a list of such tuples, one per sample.
+            kwargs: Its keyword inputs; or a list of them, one per sample.
+            reference: The stage that counts as right; ``previous`` measures each stage against the one before it.
+            metrics: As :func:`fxstore.metrics.resolve` takes them: names, names with a limit (``cosine>=0.99``),
+                functions, comparators; default: cosine, mse, max_abs, sqnr.
+            stages: What to measure; default: every later stage that runs in Python. What was edited since it was
+                recorded is left out then, and logged.
+            method: The entry point that is run.
+            scope: ``cumulative``: each stage runs on its own values; ``local``: each operator is fed the reference's;
+                or ``both``.
+            carry_state: The samples are steps, each of which begins with the buffers (a KV cache) that the one before
+                left in that stage. Else each begins with those that were recorded.
+            statistics: Store minimum, maximum, mean, a histogram and so on of each value, too.
+            budget_bytes: Of the reference's values, what may stay in memory; the rest waits in temporary files.
+
+        Raises:
+            UsageError: A stage or a metric is unknown, cannot be run or was edited, or nothing is left to measure.
+        """
+        from fxstore.ingest.running import Wanted, measure_stages
+        from fxstore.ingest.samples import given as samples_of
+        from fxstore.metrics import resolve
+
+        if scope not in _SCOPES:
+            raise UsageError(f"scope={scope!r}", hint=f"one of {', '.join(_SCOPES)}")
+        given = samples_of(inputs, kwargs, method, carry_state)
+        wanted = Wanted(resolve(metrics), _SCOPES[scope], statistics, budget_bytes)
+        described: set[str] = set()
+        for base, names in self._against(reference, several_names(stages)):
+            with self._watch(f"{', '.join(names)} not measured against {base}"):
+                found = measure_stages(self._structure(), self._side(base), list(map(self._side, names)), given, wanted)
+                for name in [one for one in found.statistics if one not in described]:
+                    tables = found.statistics[name]
+                    self._lay(f"{name} statistics", "statistics", "measured in Python", tables, method)
+                described |= found.statistics.keys()
+                for name, tables in found.accuracy.items():
+                    self._lay(f"{name} vs {base}", "accuracy", "measured in Python", tables, method)
+                for name, error in found.failed.items():
+                    self._lost(f"{name} is not measured against {base}", error)
+
+    def device(
+        self,
+        inputs: Sequence[Any],
+        kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        *,
+        stage: str = "runtime",
+        reference: str = "quantized",
+        metrics: object = None,
+        method: str = "forward",
+        carry_state: bool = False,
+        budget_bytes: int = 1 << 28,
+    ) -> None:
+        """Runs the emitted program with tracing, in a process of its own, and stores accuracy and latency.
+
+        A failure while it runs is logged, and the run is ``partial`` then; it is raised where the recorder is strict.
+
+        Args:
+            inputs: As :meth:`measure` takes them.
+            kwargs: As :meth:`measure` takes them.
+            stage: A stage whose source is an ``ExecutorchProgramManager``.
+            reference: The stage that counts as right.
+            metrics: As :meth:`measure` takes them.
+            method: The entry point that is run.
+            carry_state: The samples are steps of one process, whose state carries over; else each has a process.
+            budget_bytes: As :meth:`measure` takes it.
+
+        Raises:
+            UsageError: A stage or a metric is unknown, was edited, or is no emitted program.
+        """
+        from fxstore.ingest.running import Wanted
+        from fxstore.ingest.running_device import run_on_device
+        from fxstore.ingest.samples import given as samples_of
+        from fxstore.metrics import resolve
+
+        wanted = Wanted(resolve(metrics), ("cumulative",), False, budget_bytes)
+        given = samples_of(inputs, kwargs, method, carry_state)
+        right, program = self._side(reference), self._side(stage)
+        if not hasattr(program.source, "buffer"):
+            raise UsageError(f"stage {stage!r} is no emitted program", hint="record what to_executorch() returns")
+        with self._watch(f"{stage} is not run on the device"):
+            found = run_on_device(self._structure(), right, program, given, wanted)
+            self._lay(f"{stage} latency", "latency", "ETDump", [found.latency], method, unit="ns", better="lower")
+            self._lay(f"{stage} vs {reference}", "accuracy", "ETDump and debug buffer", [found.accuracy], method)
+
+    def _source(self, name: str) -> object:
+        """Returns a stage's live object, as long as it is what was recorded."""
+        source = self._sources.get(name)
+        if source is None:
+            known = [stage.name for stage in self._stages]
+            why = "cannot be run: its live object is not at hand" if name in known else "is not in this run"
+            raise UsageError(f"stage {name!r} {why}", hint=nearest(name, known) or f"stages: {', '.join(known)}")
+        now = adapters.read(source).stages[0]
+        then = next(stage for stage in self._stages if stage.name == name)
+        was = self._states[name]
+        changed = was.changed(adapters.state_of(source)) if was is not None else []
+        if content(now) != content(then) or changed:
+            what = f": {', '.join(changed[:3])} changed" if changed else ""
+            raise UsageError(
+                f"stage {name!r} was edited after it was recorded{what}",
+                hint="measure it before it is edited, or record a deep copy of it",
+            )
+        return source
+
+    def _side(self, name: str) -> Side:
+        from fxstore.ingest.running import Side
+
+        state = self._states.get(name)
+        return Side(name, self._source(name), {} if state is None else state.written)
+
+    def _against(self, reference: str, stages: list[str] | None) -> list[tuple[str, list[str]]]:
+        """Returns reference stages and what is measured against each."""
+        if reference != _PREVIOUS:
+            self._source(reference)
+            return [(reference, self._runnable_after(reference) if stages is None else stages)]
+        first = next((one.name for one in self._stages if one.name in self._sources), "")
+        order = [first, *self._runnable_after(first)]
+        return [(a, [b]) for a, b in itertools.pairwise(order) if stages is None or b in stages]
+
+    def _runnable_after(self, reference: str) -> list[str]:
+        names = [stage.name for stage in self._stages]
+        found = []
+        for stage in self._stages[names.index(reference) + 1 :]:
+            if stage.kind == "runtime":
+                continue
+            try:
+                self._source(stage.name)
+            except UsageError as error:
+                _log.warning("left out of the measurement: %s", error)
+            else:
+                found.append(stage.name)
+        if not found:
+            raise UsageError(f"no stage after {reference!r} can be measured", hint=f"stages: {', '.join(names)}")
+        return found
+
+    def _lay(
+        self,
+        name: str,
+        kind: str,
+        source: str,
+        parts: Sequence[pa.Table],
+        method: str,
+        unit: str | None = None,
+        better: str | None = None,
+    ) -> None:
+        name = name if method == "forward" else f"{name} ({method})"
+        import pyarrow as pa
+
+        self._overlays.extend(Overlay(name, kind, source, pa.concat_tables(parts), unit, better))
+
+
+def several_names(names: Sequence[str] | str | None) -> list[str] | None:
+    """Returns names as a list; a lone one may be given as it is."""
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
+def content(stage: Stage) -> list[tuple[str, str, str]]:
+    """Returns what a stage's graphs hold: equal for equal content."""
+    return [(graph.method, graph.path, graph.fingerprint()) for graph in stage.graphs]

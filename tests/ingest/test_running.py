@@ -1,0 +1,222 @@
+"""Measuring real stages: samples, scopes, state, steps, budgets."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import pytest
+
+import fxstore
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+
+@pytest.fixture
+def store() -> Any:
+    with fxstore.connect(":memory:") as store:
+        yield store
+
+
+def export(model: Any, *inputs: Any, **options: Any) -> Any:
+    return torch.export.export(model.eval(), inputs, **options)
+
+
+class Cached(nn.Module):
+    """A decoder's cache: each step writes its place and reads them all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(4, 3))
+        self.project = nn.Linear(3, 3)
+
+    def forward(self, x: Any, place: Any) -> Any:
+        self.cache.index_copy_(0, place, self.project(x))
+        return self.cache.sum(0) * 2
+
+
+def steps() -> list[tuple[Any, ...]]:
+    return [(torch.randn(1, 3), torch.tensor([i])) for i in range(3)]
+
+
+def values(store: Any, stage: str, metric: str = "max") -> list[float]:
+    """The maximum of the stage's result, by sample."""
+    query = (
+        "SELECT m.value FROM metrics AS m JOIN nodes AS n USING (nid) JOIN overlays AS o USING (overlay_id) "
+        "WHERE o.kind = 'statistics' AND n.stage = ? AND m.metric = ? AND n.op_type = 'mul' ORDER BY m.sample"
+    )
+    return [row[0] for row in store.sql(query, [stage, metric]).fetchall()]
+
+
+def test_calibration_writes_buffers_and_measuring_begins_with_the_recorded_ones(store: Any) -> None:
+    torch.manual_seed(0)
+    program = export(model := Cached(), *steps()[0])
+    module = program.module()
+    with store.record("decoder", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        for step in steps():
+            module(*step)
+        assert program.state_dict["cache"].any()
+        rec.measure([steps()[0]] * 2)
+    first, second = values(store, "core")
+    assert first == second
+    assert first == values(store, "float")[0]
+    assert not math.isnan(first)
+    assert model is not None
+
+
+def test_steps_carry_the_cache_and_samples_do_not(store: Any) -> None:
+    torch.manual_seed(0)
+    given = steps()
+    program = export(model := Cached(), *given[0])
+    wanted = []
+    with torch.no_grad():
+        model.cache.zero_()
+        wanted = [float(model(*step).max()) for step in given]
+        model.cache.zero_()
+    with store.record("decoder", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        rec.measure(given, carry_state=True)
+    assert values(store, "float") == values(store, "core") == pytest.approx(wanted)
+    assert {row["value"] for row in store.worst("max_abs").arrow().to_pylist()} == {0.0}
+    with store.record("samples", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        rec.measure(given)
+    apart = values(store, "float")
+    assert apart[0] == pytest.approx(wanted[0])
+    assert apart[1] != pytest.approx(wanted[1])
+
+
+def test_local_errors_name_the_coarse_layer_and_cumulative_ones_follow_it(store: Any) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(*[nn.Linear(32, 32) for _ in range(5)])
+    x = torch.randn(16, 32)
+    program = export(model, x)
+    coarse = copy.deepcopy(program)
+    for bits, (name, weight) in zip((8, 8, 3, 8, 8), list(coarse.named_parameters())[::2], strict=True):
+        assert name.endswith("weight")
+        scale = weight.data.abs().max() / (2 ** (bits - 1) - 1)
+        weight.data.copy_(torch.round(weight.data / scale) * scale)
+    with store.record("scopes", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("coarse", coarse)
+        rec.measure((x,), metrics=["sqnr"], scope="both", statistics=False)
+    local = store.worst("sqnr", scope="local").arrow().to_pylist()
+    cumulative = store.worst("sqnr").arrow().to_pylist()
+    assert local[0]["name"] == "linear_2"
+    assert {row["scope"] for row in cumulative} == {"cumulative"}
+    assert cumulative[0]["name"] in ("linear_2", "linear_3", "linear_4")
+    by_name = [{row["name"]: row["value"] for row in rows} for rows in (local, cumulative)]
+    assert by_name[1]["linear_4"] < by_name[0]["linear_4"] - 5
+    rows = store.sql("SELECT scope, count(*) FROM metrics WHERE metric = 'sqnr' GROUP BY ALL ORDER BY ALL").fetchall()
+    assert [scope for scope, _ in rows] == ["cumulative", "local"]
+
+
+def test_each_stage_against_the_one_before_tells_which_made_the_error(store: Any) -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.l = nn.Linear(16, 16)
+
+        def forward(self, x: Any) -> Any:
+            return torch.tanh(self.l(x) * 0.25) + x.sigmoid()
+
+    torch.manual_seed(0)
+    x = torch.randn(8, 16) * 4
+    program = export(Scaled(), x)
+    exported = program.module()
+    passed = copy.deepcopy(exported)
+    mul = next(node for node in passed.graph.nodes if node.name == "mul")
+    mul.args = (mul.args[0], -4.0)
+    passed.recompile()
+    with store.record("stages", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("export", exported)
+        rec.stage("passes", passed)
+        rec.stage("device", copy.deepcopy(passed))
+        rec.measure((x,), reference="previous", metrics=["cosine"], statistics=False)
+    worst = dict(
+        store.sql(
+            "SELECT o.name, min(m.value) FROM metrics AS m JOIN overlays AS o USING (overlay_id) GROUP BY 1"
+        ).fetchall()
+    )
+    assert worst["export vs float"] > 0.9999
+    assert worst["passes vs export"] < 0.9
+    assert worst["device vs passes"] > 0.9999
+    (first,) = store.first_bad("cosine", 0.99, overlay="passes vs export").arrow().to_pylist(maps_as_pydicts="strict")
+    assert (first["name"], first["counterparts"]["export"]) == ("mul", "mul")
+
+
+def test_values_beyond_the_budget_wait_in_files(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fxstore.ingest import held
+
+    spilled: list[int] = []
+    end = held.Held.__exit__
+    monkeypatch.setattr(
+        held.Held, "__exit__", lambda self, *rest: (spilled.append(self.spilled_bytes), end(self, *rest))[1]
+    )
+    x = torch.randn(64, 64)
+    program = export(nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid()), x)
+    with store.record("budget", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        rec.measure((x,), budget_bytes=64 * 64 * 4)
+    assert spilled == [3 * 64 * 64 * 4]
+    assert {row["value"] for row in store.worst("max_abs").arrow().to_pylist()} == {0.0}
+
+
+def test_a_full_disk_is_a_reason(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fxstore.ingest.held import Held
+
+    def full(self: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Held, "_path", full)
+    x = torch.randn(8, 8)
+    program = export(nn.ReLU(), x)
+    with store.record("full", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        rec.measure((x,), budget_bytes=0)
+    reasons = {row[0] for row in store.sql("SELECT DISTINCT reason FROM metrics WHERE metric = 'mse'").fetchall()}
+    assert reasons == {"over the capture budget, and No space left on device"}
+
+
+def test_dynamic_shapes_and_control_flow_and_several_outputs(store: Any) -> None:
+    class Branching(nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = torch.cond(x.sum() > 0, lambda t: t.sin() + 1, lambda t: t.cos(), (x,))
+            low, high = torch.split(y, 2, dim=1)
+            return low * 2, high
+
+    program = export(Branching(), torch.ones(3, 4), dynamic_shapes=({0: torch.export.Dim("n", min=2, max=16)},))
+    with store.record("branching", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        rec.measure([(torch.ones(5, 4),), (-torch.ones(9, 4),)], metrics=["mse"])
+    rows = store.sql(
+        "SELECT n.path, m.sample, m.value, m.reason FROM metrics AS m JOIN nodes AS n USING (nid) "
+        "WHERE m.metric = 'mse' AND n.op LIKE 'call%' AND n.path <> ''"
+    ).fetchall()
+    got: dict[Any, set[Any]] = {}
+    for path, sample, value, _ in rows:
+        got.setdefault((path, sample), set()).add(value)
+    yes, no = "true_graph_0", "false_graph_0"
+    assert got == {(yes, 0): {0.0}, (yes, 1): {None}, (no, 0): {None}, (no, 1): {0.0}}
+    assert {reason for *_, value, reason in rows if value is None} == {"not executed"}
+
+
+def test_unknown_scopes_and_samples_are_usage_errors(store: Any) -> None:
+    x = torch.ones(2)
+    program = export(nn.ReLU(), x)
+    rec = store.record("wrong")
+    rec.stage("float", program)
+    rec.stage("core", program.run_decompositions({}))
+    for wrong in ({"scope": "both ways"}, {"kwargs": [{}, {}]}, {"metrics": "cosine<=1"}):
+        with pytest.raises(fxstore.UsageError):
+            rec.measure((x,), **wrong)  # type: ignore[arg-type]
