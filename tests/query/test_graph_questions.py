@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fxstore import Store, connect
-from fxstore.errors import QueryError
+from fxstore import Store, connect, tables
+from fxstore.errors import QueryError, UsageError
+from fxstore.records import Graph
 from tests.query.conftest import nid
-from tests.store.records import chain, graph, run
+from tests.store.records import chain, graph, node, run
 
 Edges = set[tuple[int, int]]
 
@@ -103,3 +107,98 @@ def test_a_nid_of_no_node(store: Store, wrong: int | None) -> None:
             ask(wrong)
         assert error.value.hint == "SELECT nid, stage, name FROM nodes gives the nids"
         assert len(ask(right)) >= 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(dags(), st.integers(0, 9), st.integers(0, 9))
+def test_ways_and_common_ancestors_equal_networkx(shared: Store, case: tuple[int, Edges], a: int, b: int) -> None:
+    networkx = pytest.importorskip("networkx")
+    count, edges = case
+    a, b = a % count, b % count
+    first = committed(shared, count, edges)
+    whole = networkx.DiGraph(list(edges))
+    whole.add_nodes_from(range(count))
+    way = [row[0] - first for row in shared.shortest_path(first + a, first + b)]  # type: ignore[operator]
+    if networkx.has_path(whole, a, b):
+        assert (way[0], way[-1], len(way) - 1) == (a, b, networkx.shortest_path_length(whole, a, b))
+        assert all(whole.has_edge(*pair) for pair in itertools.pairwise(way))
+    else:
+        assert way == []
+    common = (networkx.ancestors(whole, a) | {a}) & (networkx.ancestors(whole, b) | {b})
+    rows = shared.common_ancestors(first + a, first + b).fetchall()
+    assert {row[0] - first for row in rows} == common  # type: ignore[operator]
+    nearest = {row[0] - first for row in rows if row[6]}  # type: ignore[operator]
+    assert nearest == {c for c in common if not networkx.descendants(whole, c) & common}
+    near = networkx.single_source_shortest_path_length(whole.to_undirected(), a, cutoff=2)
+    found = {row[0] - first: row[3] for row in shared.neighbourhood(first + a, 2)}  # type: ignore[operator]
+    assert found | {a: 0} == dict(near)
+
+
+def test_self_recurrences_end(shared: Store) -> None:
+    labels = ["h", "cell", "out"]
+    run_id = shared.commit(run({"float": graph(labels, [*chain(*labels), ("cell", "cell"), ("out", "h")])}))
+    first = int(run_id, 16) << 22
+    assert [row[2:4] for row in shared.ancestors(first + 1)] == [("h", 1), ("out", 2)]
+    assert [row[2:4] for row in shared.descendants(first + 1)] == [("out", 1), ("h", 2)]
+    assert [row[2] for row in shared.shortest_path(first, first + 2)] == labels
+
+
+def test_through_nested_graphs(shared: Store) -> None:
+    inner = graph(chain_nodes := ["a", "mul", "result"], chain(*chain_nodes), path="cond_0", parent=("", "call"))
+    nodes = inner.tables["nodes"].to_pylist()
+    nodes[0]["op"], nodes[2]["op"] = "placeholder", "output"
+    inner.tables["nodes"] = pa.Table.from_pylist(nodes, schema=tables.NODES)
+    outer = graph(["sin", "call", "cos"], chain("sin", "call", "cos"))
+    first = int(shared.commit(run({"float": [outer, inner]})), 16) << 22
+    assert [row[2:4] for row in shared.ancestors(first + 2)] == [("call", 1), ("sin", 2)]
+    nested = [row[2:4] for row in shared.ancestors(first + 2, nested=True)]
+    assert nested == [("call", 1), ("sin", 2), ("result", 2), ("mul", 3), ("a", 4)]
+    assert [row[2] for row in shared.descendants(first, hops=2, nested=True)] == ["call", "a", "cos", "mul"]
+
+
+def test_a_module_and_what_is_in_it(shared: Store) -> None:
+    paths = {"a": None, "conv": "net.0", "relu": "net.0.act", "add": "net.01", "out": None}
+    made = graph([node(name, module_path=path) for name, path in paths.items()], chain(*paths))
+    run_id = shared.commit(run({"float": made}))
+    rows = [row[2:3] + row[6:8] for row in shared.subgraph("net.0", run=run_id)]
+    assert rows == [("conv", True, False), ("relu", False, True)]
+    assert [row[2] for row in shared.subgraph("net", run=run_id, stage="float")] == ["conv", "relu", "add"]
+    with pytest.raises(QueryError, match="no module 'nett'") as error:
+        shared.subgraph("nett", run=run_id)
+    assert error.value.hint is not None
+
+
+def test_a_chain_of_fifty_thousand_and_a_hub_of_five_thousand(shared: Store) -> None:
+    count, hub = 50_000, 5_000
+    edges = [(i, i + 1) for i in range(count - 1)] + [(0, i) for i in range(2, hub)]
+    run_id = shared.commit(run({"float": large(count, edges)}))
+    first = int(run_id, 16) << 22
+    hops = {row[0] - first: row[3] for row in shared.ancestors(first + count - 1)}  # type: ignore[operator]
+    assert (len(hops), hops[0], hops[1]) == (count - 1, count - hub + 1, count - 2)
+    assert len(shared.descendants(first, hops=1)) == hub - 1
+    way = [row[0] - first for row in shared.shortest_path(first, first + count - 1)]  # type: ignore[operator]
+    assert way == [0, *range(hub - 1, count)]
+
+
+def large(count: int, edges: list[tuple[int, int]]) -> Graph:
+    """A graph as columns; rows of dicts would take seconds."""
+    made = graph(["a"])
+    columns = {
+        "position": pa.array(range(count), pa.int32()),
+        "name": pa.array([f"n{i}" for i in range(count)]),
+        "op": pa.array(["call_function"] * count),
+    }
+    nodes = pa.table([columns.get(f.name, pa.nulls(count, f.type)) for f in tables.NODES], schema=tables.NODES)
+    ends = {
+        name: pa.array(side, pa.int32()) for name, side in zip(("src", "dst"), zip(*edges, strict=True), strict=True)
+    }
+    zero = pa.array([0] * len(edges), pa.int32())
+    uses = {**ends, "src_port": zero, "position": zero, "dst_arg": pa.array(["0"] * len(edges))}
+    listed = pa.table([uses[f.name] for f in tables.EDGES], schema=tables.EDGES)
+    return replace(made, tables={**made.tables, "nodes": nodes, "edges": listed, "roles": tables.ROLES.empty_table()})
+
+
+@pytest.mark.parametrize("hops", [0, -1, True, 1.5, "2"])
+def test_hops_are_counted_from_one(store: Store, hops: Any) -> None:
+    with pytest.raises(UsageError, match="hops must be a whole number from 1"):
+        store.ancestors(nid(store, "edge:output"), hops)

@@ -16,6 +16,7 @@ import pytest
 from fxstore.errors import FxstoreError, StoreError
 from fxstore.records import RunRecord
 from fxstore.store import MEMORY, Catalog, Directory, open_directory, parquet, write_run
+from fxstore.store.directory import RELATIONS
 from tests.store.records import chain, graph, metric, node, overlay, run
 
 
@@ -57,7 +58,7 @@ def test_an_equal_run_adds_only_its_own_directory(directory: Directory) -> None:
     before = files(directory.root)
     run_id = write_run(directory, small_run("again"))
     added = files(directory.root) - before
-    assert added == {f"runs/{run_id}/{name}" for name in ("run.json", "overlays.parquet", "metrics.parquet")}
+    assert added == {f"runs/run_id={run_id}/{name}" for name in ("run.json", "overlays.parquet", "metrics.parquet")}
     assert list(directory.staging.iterdir()) == []
 
 
@@ -253,10 +254,8 @@ def test_a_failure_at_any_operation_leaves_all_or_nothing(directory: Directory) 
         assert runs["kept"].run_id == kept
         if f"try-{at}" in runs:  # complete, even where the last wait for the disk failed
             found = runs[f"try-{at}"]
-            for relation, paths in (
-                committed(directory).structure_files(found.structure_hash, found.graph_hashes).items()
-            ):
-                assert all(pq.read_metadata(path) for path in paths), relation
+            for relation in RELATIONS:
+                assert all(pq.read_metadata(path) for path in committed(directory).files(found, relation)), relation
         assert list(directory.staging.iterdir()) == []
         if failing.left > 0:
             break

@@ -19,6 +19,8 @@ scope = click.option(
 )
 nid = click.argument("nid", type=int)
 hops = click.option("--hops", type=click.IntRange(min=1), help="At most that far; default: any distance.")
+nested = click.option("--nested", is_flag=True, help="Go on into and out of nested graphs.")
+two = (click.argument("a", type=int), click.argument("b", type=int))
 
 
 def of_node(ask: Verb) -> Verb:
@@ -87,6 +89,7 @@ def trace(store: Store, **asked: Any) -> Result:
 @click.command()
 @answering
 @hops
+@nested
 @nid
 def ancestors(store: Store, **asked: Any) -> Result:
     """Lists the nodes from which the value of the node NID is computed, nearest first."""
@@ -96,6 +99,7 @@ def ancestors(store: Store, **asked: Any) -> Result:
 @click.command()
 @answering
 @hops
+@nested
 @nid
 def descendants(store: Store, **asked: Any) -> Result:
     """Lists the nodes that the value of the node NID goes into, nearest first."""
@@ -109,3 +113,51 @@ def descendants(store: Store, **asked: Any) -> Result:
 def between(store: Store, a: int, b: int) -> Result:
     """Lists the nodes on any way from the node A to the node B, given by nid."""
     return store.nodes_between(a, b)
+
+
+@click.command()
+@answering
+@click.option("--hops", type=click.IntRange(min=1), default=1, show_default=True, help="At most that far.")
+@nid
+def neighbourhood(store: Store, **asked: Any) -> Result:
+    """Lists the nodes near the node NID, in either direction, nearest first."""
+    return store.neighbourhood(**asked)
+
+
+@click.command(name="shortest-path")
+@answering
+@two[0]
+@two[1]
+def shortest_path(store: Store, a: int, b: int) -> Result:
+    """Lists the nodes on a shortest way from the node A to the node B, given by nid."""
+    return store.shortest_path(a, b)
+
+
+@click.command(name="common-ancestors")
+@answering
+@two[0]
+@two[1]
+def common_ancestors(store: Store, a: int, b: int) -> Result:
+    """Lists the nodes from which both A and B, given by nid, are computed, the nearest first."""
+    return store.common_ancestors(a, b)
+
+
+@click.command()
+@answering
+@run
+@click.option("--stage", help="Default: all.")
+@click.argument("module")
+def subgraph(store: Store, **asked: Any) -> Result:
+    """Lists the nodes of MODULE and of the modules in it."""
+    return store.subgraph(**asked)
+
+
+@click.command()
+@answering
+@run
+@click.option("--stage", help="Default: all.")
+@nested
+@click.argument("pattern")
+def match(store: Store, **asked: Any) -> Result:
+    """Lists the nodes that match a PATTERN of operators, such as 'conv* -> *batch_norm*? -> relu'."""
+    return store.match(**asked)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from functools import cache, cached_property
-from importlib import resources
+from collections.abc import Iterable
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
 from fxstore.metrics.definitions import METRICS
+from fxstore.query import arrivals, library
 from fxstore.query.matching import arrow as matching
 from fxstore.store import Catalog
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Private first: what a file uses comes before it.
-_PRIVATE: Final = (
-    "names", "all_runs", "one_run", "named", "sync", "ranking", "coverage", "matching", "reach", "held", "fallback",
-    "over_runs", "gates", "page", "catalog",
-)  # fmt: skip
 RELATIONS: Final = (
     "runs", "stages", "graphs", "nodes", "node_roles", "edges", "provenance", "handles", "links", "sync_sets",
     "value_pairs", "overlays", "metrics", "coverage", "unmatched", "delegation", "operators",
@@ -29,22 +24,16 @@ RELATIONS: Final = (
 MACROS: Final = (
     "worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants", "nodes_between", "run_diff",
     "metric_diff", "op_counts", "fallback", "history", "first_broken", "same_operator",
+    "metric_diff", "neighbourhood", "shortest_path", "common_ancestors", "subgraph", "nested_ancestors",
+    "nested_descendants",
 )  # fmt: skip
+_FILLED: Final = ("_runs", "_stages", "_known_metrics")
 _SETTINGS: Final = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "enable_external_access": "false",
     "lock_configuration": "true",
 }
-
-
-@cache
-def script() -> str:
-    """Returns all SQL of the query side, in the order in which it runs."""
-    root = resources.files("fxstore.query") / "sql"
-    parts = [("private", name) for name in _PRIVATE]
-    parts += [("relations", name) for name in RELATIONS] + [("macros", name) for name in MACROS]
-    return "\n".join((root / kind / f"{name}.sql").read_text("utf-8") for kind, name in parts)
 
 
 class Engine:
@@ -58,23 +47,33 @@ class Engine:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.lock = threading.RLock()
-        self._structures: set[str] = set()
+        self._filled: set[str] = set()
+        self._loaded: set[str] = set()
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
-        self._register()
-        self._connection.execute("SET VARIABLE _runs_directory = ?", [f"{catalog.directory.runs}/"])
-        catalog.refresh()
-        self._set_files()
-        self._connection.execute(f"BEGIN; {script()}; COMMIT")
+        self._define_functions()
+        self.load(_FILLED)
         self._fill_known_metrics()
-        self._take_in()
+        catalog.refresh()
+        self._fill_runs()
         self._lock_down()
 
     def refresh(self) -> None:
         """Takes in the runs that were committed or removed since."""
         with self.lock:
             if self.catalog.refresh():
-                self._set_files()
-                self._take_in()
+                self._fill_runs()
+
+    def load(self, names: Iterable[str]) -> None:
+        """Creates the views and macros of these names, and what they need, where they are not there yet."""
+        with self.lock:
+            new = [module for module in library.in_order(names) if module.name not in self._loaded]
+            if new:
+                self._connection.execute("\n".join(["BEGIN;", *(module.text for module in new), "COMMIT;"]))
+                self._loaded.update(module.name for module in new)
+
+    def load_all(self) -> None:
+        """Creates every view and macro, for who looks at the catalog itself."""
+        self.load((*RELATIONS, *MACROS, *library.modules()))
 
     def rows(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
         """Runs one statement; the caller holds the lock and has checked the statement."""
@@ -89,13 +88,9 @@ class Engine:
         return self._connection.extract_statements(query)
 
     @cached_property
-    def private_names(self) -> frozenset[str]:
-        """Names of the tables and views that queries may not use."""
-        return frozenset(str(name) for (name,) in self.rows("FROM _catalog_private()"))
-
-    @cached_property
     def column_names(self) -> tuple[str, ...]:
         """Names of the columns of all relations, each once, for hints."""
+        self.load_all()
         return tuple(dict.fromkeys(str(column) for _, column, *_ in self.rows("FROM _catalog_columns()")))
 
     def close(self) -> None:
@@ -103,48 +98,56 @@ class Engine:
         with self.lock:
             self._connection.close()
 
-    def _register(self) -> None:
-        """Adds what SQL calls and Python does."""
-        parameters = [duckdb.type(kind) for kind in matching.PARAMETERS]
-        create: Any = self._connection.create_function
-        create(
-            matching.NAME,
-            matching.diff,
-            parameters,
-            duckdb.type(matching.RESULT),
-            type="arrow",
-            null_handling="special",
+    def _define_functions(self) -> None:
+        """Gives SQL what it needs to open a run's files; a macro's path is computed when a statement is bound."""
+        define = partial(self._connection.create_function, null_handling="special")
+        define("_files", self._files, ["VARCHAR", "VARCHAR"], "VARCHAR[]")
+        define("_all_files", self._all_files, ["VARCHAR"], "VARCHAR[]")
+        define("_model_files", self._model_files, ["VARCHAR", "VARCHAR"], "VARCHAR[]")
+        define("_key", self._key, ["VARCHAR"], "BIGINT")
+        # duckdb.type reads a type that is nested.
+        kinds = [duckdb.type(kind) for kind in matching.PARAMETERS]
+        define(matching.NAME, matching.diff, kinds, duckdb.type(matching.RESULT), type="arrow")
+
+    def _files(self, run: str | None, relation: str) -> list[str]:
+        found = self.catalog.find(run)
+        return self.catalog.files(found, relation) if found else [f"fxstore: no run {run or ''}"]
+
+    def _all_files(self, relation: str) -> list[str]:
+        return self.catalog.all_files(relation)
+
+    def _model_files(self, run: str | None, relation: str) -> list[str]:
+        """Returns the files of all runs of a run's model; of its name, where it names no model."""
+        asked = self.catalog.find(run)
+        if asked is None:
+            return self._files(run, relation)
+        alike = (
+            other
+            for other in self.catalog.runs.values()
+            if other.model == asked.model and (asked.model is not None or other.name == asked.name)
         )
+        return list(dict.fromkeys(file for other in alike for file in self.catalog.files(other, relation)))
 
-    def _set_files(self) -> None:
-        for relation, files in self.catalog.all_files().items():
-            self._connection.execute(f"SET VARIABLE _all_{relation} = ?", [files])
-
-    def _take_in(self) -> None:
-        """Fills the tables of the session; a structure is read once."""
-        new = {
-            run.structure_hash: run for run in self.catalog.runs.values() if run.structure_hash not in self._structures
-        }
-        graphs = []
-        for structure, run in new.items():
-            files = self.catalog.structure_files(structure, run.graph_hashes)
-            self._connection.execute(f"SET VARIABLE _files_{structure} = ?", [files])
-            graphs += files["graphs"]
-        if graphs:
-            self._connection.execute("INSERT INTO _graphs SELECT * FROM read_parquet(?)", [graphs])
-        self._structures.update(new)
-        self._fill_runs()
+    def _key(self, run: str | None) -> int | None:
+        found = self.catalog.find(run)
+        return found.run_key if found else None
 
     def _fill_runs(self) -> None:
-        """Hands the runs over as JSON, which, unlike ``pyarrow.array``, does not import pandas."""
-        texts = [json.dumps(vars(run)) for run in self.catalog.runs.values()]
-        self._connection.execute("DELETE FROM _runs; DELETE FROM _stages")
-        for table in ("_runs", "_stages"):
-            self._connection.execute(f"INSERT INTO {table} FROM {table}_in(?)", [texts])
-        names = self.catalog.names()
-        self._connection.execute("SET VARIABLE _names = _places(?, ?)", [list(names), list(names.values())])
-        latest = self.catalog.latest()
-        self._connection.execute("SET VARIABLE _latest = ?", [latest.run_id if latest else ""])
+        runs = self.catalog.runs
+        gone = [int(run_id, 16) for run_id in self._filled - runs.keys()]
+        if gone:
+            for table in ("_runs", "_stages"):
+                self._connection.execute(f"DELETE FROM {table} WHERE run_key IN (SELECT unnest(?))", [gone])
+        new = arrivals.tables_of([run for run_id, run in runs.items() if run_id not in self._filled])
+        for name, table in new.items():
+            self._connection.register(name, table)
+        self.load(("_runs_in", "_stages_in"))
+        self._connection.execute(
+            "INSERT INTO _runs BY NAME FROM _runs_in(); INSERT INTO _stages BY NAME FROM _stages_in()"
+        )
+        for name in new:
+            self._connection.unregister(name)
+        self._filled = set(runs)
 
     def _fill_known_metrics(self) -> None:
         known = METRICS.values()

@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 
 from fxstore.errors import QueryError, nearest
-from fxstore.query import hints
+from fxstore.query import hints, library
 from fxstore.query.engine import MACROS, RELATIONS, Engine
 
 _LISTS: Final = "`fxstore schema` prints the relations, columns and macros that can be asked"
@@ -26,6 +26,7 @@ _TABLE_FUNCTIONS: Final = frozenset(MACROS) | {
     "duckdb_columns", "duckdb_views", "duckdb_functions",
 }  # fmt: skip
 _CATALOG_VIEWS: Final = frozenset({"duckdb_columns", "duckdb_views"})
+_CATALOG: Final = frozenset({"duckdb_columns", "duckdb_views", "duckdb_functions", "tables", "columns"})
 _REFUSED_FUNCTIONS: Final = frozenset({
     "getvariable", "getenv", "current_setting", "write_log", "sleep_ms", "setseed", "nextval", "currval", "setval",
     "current_query", "current_query_id", "current_connection_id", "current_transaction_id", "txid_current",
@@ -79,7 +80,8 @@ def check(engine: Engine, query: str, params: Any = None) -> Checked:
         inner = _single(engine, _EXPLAIN.sub("", text, count=1), ("SELECT",))
     tree = _tree(engine, inner)
     found = _look(tree)
-    _check_names(engine, found)
+    _check_names(found)
+    _load(engine, found)
     if not found.shows:
         _second_opinion(inner)
     try:
@@ -182,9 +184,18 @@ def _look(tree: Any) -> _Found:
     return found
 
 
-def _check_names(engine: Engine, found: _Found) -> None:
+def _load(engine: Engine, found: _Found) -> None:
+    """Creates what the statement uses; all of it where it looks at the catalog."""
+    called = {_path(item["function"])[-1] for item in found.table_functions}
+    named = {_path(item)[-1] for item in (*found.tables, *found.shows)}
+    if (called | named) & _CATALOG or any(item.get("query") is None for item in found.shows):
+        engine.load_all()
+    engine.load(called | named)
+
+
+def _check_names(found: _Found) -> None:
     for table in found.tables:
-        _check_table(engine, _path(table), found.ctes)
+        _check_table(_path(table), found.ctes)
     called = {_path(item["function"])[-1] for item in found.table_functions}
     for name in sorted(called - _TABLE_FUNCTIONS):
         raise QueryError(f"refused: {name}() is no function of this store", hint=nearest(name, MACROS) or _HINT)
@@ -197,14 +208,14 @@ def _check_names(engine: Engine, found: _Found) -> None:
             raise QueryError(f"refused: only relations can be shown, not {name!r}", hint=_HINT)
 
 
-def _check_table(engine: Engine, path: list[str], ctes: set[str]) -> None:
+def _check_table(path: list[str], ctes: set[str]) -> None:
     *schema, name = path
     qualified = schema not in ([], ["main"], ["memory", "main"], ["memory"])
     if schema == ["information_schema"] and name in ("tables", "columns"):
         return
     if not qualified and name in (*RELATIONS, *_CATALOG_VIEWS):
         return
-    if not schema and name in ctes and name not in engine.private_names and not set(name) & _PATHLIKE:
+    if not schema and name in ctes and name not in library.private_names() and not set(name) & _PATHLIKE:
         return
     if qualified or name.startswith("_") or set(name) & _PATHLIKE:
         raise QueryError(f"refused: {'.'.join(path)!r} is no relation of this store", hint=_HINT)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from fxstore.errors import QueryError
-from fxstore.query import hints
-from fxstore.query.engine import MACROS, RELATIONS, Engine, script
+from fxstore.query import hints, library
+from fxstore.query.engine import MACROS, RELATIONS, Engine
 
 _HEADS = re.compile(r"^CREATE MACRO (\w+)\((.*)\) AS TABLE$", re.M)
 _EXAMPLE = re.compile(r"\s*Example: (.*)\Z", re.S)
@@ -66,6 +66,7 @@ def describe(engine: Engine, relation: str | None = None) -> Schema:
     names: Sequence[str] = (*RELATIONS, *MACROS)
     if relation is not None and relation not in names:
         raise QueryError(f"no relation {relation!r} in this store", hint=hints.among(relation, names, "fxstore schema"))
+    engine.load_all()
     found = {**_views(engine), **_macros(engine)}
     return Schema(tuple(found[name] for name in names if relation in (None, name)))
 
@@ -79,7 +80,7 @@ def _views(engine: Engine) -> dict[str, Relation]:
 
 
 def _macros(engine: Engine) -> dict[str, Relation]:
-    arguments = dict(_HEADS.findall(script()))
+    arguments = dict(pair for name in MACROS for pair in _HEADS.findall(library.modules()[name].text))
     found = {}
     for name, comment in engine.rows("FROM _catalog_macros()"):
         example = _EXAMPLE.search(comment)

@@ -6,14 +6,16 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
 import numpy as np
 
-from fxstore.errors import QueryError, StoreError
-from fxstore.query import guard, hints, schema
+from fxstore.errors import QueryError, StoreError, UsageError
+from fxstore.query import guard, hints, library, schema
 from fxstore.query.engine import Engine
+from fxstore.query.graph_questions import GraphQuestions
+from fxstore.query.motif_sql import Statement
 from fxstore.query.result import Coverage, KnownNodes, Result
 from fxstore.records import RunRecord
 from fxstore.store import Catalog, CommittedRun, Directory, write_run
@@ -23,9 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Params = Sequence[Any] | Mapping[str, Any]
+_NIDS: Final = "SELECT nid, stage, name FROM nodes gives the nids"
 
 
-class Store:
+class Store(GraphQuestions):
     """An open store; a context manager, and safe to use from several threads."""
 
     def __init__(self, directory: Directory) -> None:
@@ -157,32 +160,41 @@ class Store:
         self._check_node(stage, node, run)
         return self._call("trace", [stage, node], run=run, method=method, path=path)
 
-    def ancestors(self, nid: int, hops: int | None = None) -> Result:
-        """Returns the nodes from which a node's value is computed.
+    def subgraph(self, module: str, run: str | None = None, stage: str | None = None) -> Result:
+        """Returns the nodes of a module and of the modules in it.
 
         Raises:
-            QueryError: No node has that nid.
+            QueryError: The run has no such stage, or no such module.
         """
-        self._check_nids(nid)
-        return self._call("ancestors", [nid], hops=hops)
+        found = self._check_stage(stage, run)
+        modules = self.rows_of("_held_modules", found.run_id)["module"].to_pylist()
+        if not any(known == module or known.startswith(f"{module}.") for known in modules):
+            hint = hints.among(module, modules, "SELECT DISTINCT module_path FROM nodes")
+            raise QueryError(f"run {found.name!r} has no module {module!r}", hint=hint)
+        return self._call("subgraph", [module], run=run, stage=stage)
 
-    def descendants(self, nid: int, hops: int | None = None) -> Result:
-        """Returns the nodes that a node's value goes into.
+    def match(self, pattern: str, stage: str | None = None, run: str | None = None, nested: bool = False) -> Result:
+        """Returns one row per match of a pattern of operators, such as ``conv* -> *batch_norm*? -> relu``.
+
+        Args:
+            pattern: As ``docs/query.md`` describes it.
+            stage: Where to look; default: in every stage.
+            nested: Follow values into and out of nested graphs.
+
+        Returns:
+            nids and names (the matched nodes, in the order of the pattern), stage, method, path (of the first node).
 
         Raises:
-            QueryError: No node has that nid.
+            QueryError: The text is no pattern, or the run has no such stage or metric.
         """
-        self._check_nids(nid)
-        return self._call("descendants", [nid], hops=hops)
-
-    def nodes_between(self, a: int, b: int) -> Result:
-        """Returns the nodes on any way from ``a`` to ``b``, both included.
-
-        Raises:
-            QueryError: No node has that nid.
-        """
-        self._check_nids(a, b)
-        return self._call("nodes_between", [a, b])
+        statement = Statement(pattern, nested)
+        found = self._check_stage(stage, run)
+        for metric in statement.metrics:
+            self._check_metric(metric, run, stage)
+        params = {"run": found.run_id, "stage": stage, **statement.params}
+        given = {"stage": stage, "run": run, "nested": nested or None}
+        options = "".join(f", {name} := {_literal(value)}" for name, value in given.items() if value is not None)
+        return self._result(guard.Checked(statement.text), params, f"match({_literal(pattern)}{options})")
 
     def runs(self) -> Result:
         """Returns one row per run, newest first."""
@@ -212,10 +224,10 @@ class Store:
         catalog = self._current().catalog
         if run is None:
             return catalog.latest()
-        names = catalog.names()
-        if run not in names:
+        found = catalog.find(run)
+        if found is None:
             raise hints.no_run(catalog, run)
-        return catalog.runs[names[run]]
+        return found
 
     def existing_run(self, run: str | None = None) -> CommittedRun:
         """Returns a run by id or name, or the latest.
@@ -247,6 +259,7 @@ class Store:
         engine = self._current()
         with engine.lock:
             try:
+                engine.load(library.uses(query))
                 return engine.arrow(query, params)
             except duckdb.Error as error:
                 raise guard.explain(engine, error) from error
@@ -332,11 +345,13 @@ class Store:
             raise QueryError(f"stage {stage!r} of run {found.name!r} has no node {node!r}", hint=hint)
 
     def _check_nids(self, *nids: int) -> None:
-        runs = {run.run_key: run for run in self._current().catalog.runs.values()}
+        catalog = self._current().catalog
         for nid in nids:
-            run = runs.get(nid >> ORDINAL_BITS)
+            if type(nid) is not int:
+                raise UsageError(f"a nid is a whole number, not {nid!r}", hint=_NIDS)
+            run = catalog.runs.get(f"{nid >> ORDINAL_BITS:08x}")
             if run is None or nid & ((1 << ORDINAL_BITS) - 1) >= run.nodes:
-                raise QueryError(f"no node has the nid {nid}", hint="SELECT nid, stage, name FROM nodes gives the nids")
+                raise QueryError(f"no node has the nid {nid}", hint=_NIDS)
 
     def _check_metric(self, metric: str, run: str | None, stage: str | None = None, overlay: str | None = None) -> None:
         """Raises where a ranking could only be empty because a name is wrong."""

@@ -1,7 +1,8 @@
 """The store: a directory of immutable Parquet files, committed by one atomic rename."""
 
-from fxstore.store.catalog import Catalog, CommittedRun
+from fxstore.store.catalog import Catalog
 from fxstore.store.commit import write_run
 from fxstore.store.directory import MEMORY, Directory, may_write, open_directory
+from fxstore.store.runs import CommittedRun
 
 __all__ = ["MEMORY", "Catalog", "CommittedRun", "Directory", "may_write", "open_directory", "write_run"]

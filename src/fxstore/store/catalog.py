@@ -2,65 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 import re
+import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fxstore import tables
-from fxstore.store.directory import FORMAT, Directory
+from fxstore.store import manifest
+from fxstore.store.directory import RUN_PREFIX, Directory
+from fxstore.store.runs import CommittedRun
 
-_RUN_ID: Final = re.compile("[0-9a-f]{8}")
-Files = dict[str, list[str]]
-"""Relation to the files that hold it; never an empty list."""
-
-
-@dataclass(frozen=True)
-class CommittedRun:
-    """One run as its ``run.json`` describes it.
-
-    Attributes:
-        run_id: Eight hexadecimal digits of ``run_key``.
-        run_key: 31 bits; the high bits of each of the run's nids.
-        created_at: UTC, ISO 8601 with microseconds.
-        stages: One mapping per stage, in order: stage, stage_index, kind, status, note.
-        graph_hashes: Each distinct graph once.
-        nodes: Number of nodes: ordinals run from 0 to it.
-    """
-
-    run_id: str
-    run_key: int
-    name: str
-    model: str | None
-    created_at: str
-    status: str
-    tags: dict[str, str]
-    versions: dict[str, str]
-    structure_hash: str
-    stages: tuple[dict[str, Any], ...]
-    graph_hashes: tuple[str, ...]
-    nodes: int
-
-    def to_json(self) -> str:
-        """Returns the text of the run's ``run.json``."""
-        return json.dumps({"format": FORMAT, **self.__dict__}, indent=1, ensure_ascii=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> CommittedRun:
-        """Returns the run that a ``run.json`` describes.
-
-        Raises:
-            ValueError, KeyError, TypeError: The text does not describe one.
-        """
-        found = json.loads(text)
-        if found["format"] > FORMAT:
-            raise ValueError(f"format {found['format']}")
-        fields = {name: found[name] for name in cls.__dataclass_fields__}
-        return cls(**{**fields, "stages": tuple(fields["stages"]), "graph_hashes": tuple(fields["graph_hashes"])})
+_RUN_NAME: Final = re.compile(f"{RUN_PREFIX}([0-9a-f]{{8}})")
+# A directory's time may be as coarse as this; one that changed within it before we looked may change again unseen.
+_COARSE_NS: Final = 2_000_000_000
 
 
 class Catalog:
@@ -69,8 +27,13 @@ class Catalog:
     def __init__(self, directory: Directory) -> None:
         self.directory = directory
         self.runs: dict[str, CommittedRun] = {}
+        self._runs_directory = str(directory.runs)
         self._seen: frozenset[str] = frozenset()
-        self._contents: dict[Path, frozenset[str]] = {}
+        self._unchanged_since: int | None = None
+        self._present: set[str] = set()
+        self._names: dict[str, str] = {}
+        self._latest: CommittedRun | None = None
+        self._all: dict[str, list[str]] = {}
 
     def refresh(self) -> bool:
         """Takes in what was committed or removed since; returns whether anything was.
@@ -78,68 +41,108 @@ class Catalog:
         A committed run never changes, so comparing the names of the run directories is enough. A run whose
         ``run.json`` cannot be read, or whose graphs are missing, is left out with a warning: the others stay readable.
         """
-        names = frozenset(filter(_RUN_ID.fullmatch, os.listdir(self.directory.runs)))
-        if names == self._seen:
+        names = self._list()
+        if names is None or names == self._seen:
             return False
-        runs = {name: self.runs[name] for name in names & self.runs.keys()}
-        for name in sorted(names - self._seen):
-            if run := self._read(name):
-                runs[name] = run
+        gone, new = self._seen - names, names - self._seen
+        runs = {run_id: run for run_id, run in self.runs.items() if f"{RUN_PREFIX}{run_id}" not in gone}
+        runs |= self._read(sorted(match[1] for match in map(_RUN_NAME.fullmatch, new) if match))
         self.runs = dict(sorted(runs.items(), key=lambda item: (item[1].created_at, item[0])))
         self._seen = names
+        self._index()
         return True
 
-    def _read(self, name: str) -> CommittedRun | None:
-        path = self.directory.run(name) / "run.json"
-        try:
-            run = CommittedRun.from_json(path.read_text("utf-8"))
-            if run.run_id != name:
-                raise ValueError(f"it names run {run.run_id}")
-            for content in (self.directory.structure(run.structure_hash), *map(self.directory.graph, run.graph_hashes)):
-                self._listing(content)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            warnings.warn(f"run {name} is left out: {_said(error)}", stacklevel=4)
+    def _list(self) -> frozenset[str] | None:
+        """Returns the names of the run directories; None where none can have come or gone since the last time."""
+        before = time.time_ns()
+        changed = os.stat(self.directory.runs).st_mtime_ns
+        if changed == self._unchanged_since:
             return None
+        names = frozenset(os.listdir(self.directory.runs))
+        self._unchanged_since = changed if before - changed > _COARSE_NS else None
+        return names
+
+    def _index(self) -> None:
+        by_name = {run.name: run_id for run_id, run in self.runs.items()}
+        self._names = {**by_name, **{run_id: run_id for run_id in self.runs}}
+        newest_first = reversed(self.runs.values())
+        complete = next((run for run in newest_first if run.status == "complete"), None)
+        self._latest = complete or next(reversed(self.runs.values()), None)
+        self._all = {}
+
+    def _read(self, run_ids: list[str]) -> dict[str, CommittedRun]:
+        known = manifest.load(self.directory) if len(run_ids) > 1 else {}
+        found: dict[str, CommittedRun] = {}
+        for run_id in run_ids:
+            try:
+                found[run_id] = known.get(run_id) or self._read_one(run_id)
+            except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+                _leave_out(run_id, _said(error))
+        missing = self._missing({run.structure_hash: run for run in found.values()}.values())
+        for run in [run for run in found.values() if run.structure_hash in missing]:
+            _leave_out(run.run_id, f"{missing[run.structure_hash]}: {os.strerror(errno.ENOENT)}")
+            del found[run.run_id]
+        return found
+
+    def _read_one(self, run_id: str) -> CommittedRun:
+        run = CommittedRun.from_json((self.directory.run(run_id) / "run.json").read_text("utf-8"))
+        if run.run_id != run_id:
+            raise ValueError(f"it names run {run.run_id}")
         return run
+
+    def _missing(self, runs: Iterable[CommittedRun]) -> dict[str, Path]:
+        """Returns, for each structure that lacks some of its files' directories, the first of them.
+
+        Directories that stand together are found by one listing.
+        """
+        contents = {
+            run.structure_hash: [
+                self.directory.structure(run.structure_hash),
+                *map(self.directory.graph, run.graph_hashes),
+            ]
+            for run in runs
+        }
+        for shard in {path.parent for paths in contents.values() for path in paths if path.name not in self._present}:
+            if shard.is_dir():
+                self._present.update(os.listdir(shard))
+        firsts = {
+            structure: next((path for path in paths if path.name not in self._present), None)
+            for structure, paths in contents.items()
+        }
+        return {structure: path for structure, path in firsts.items() if path is not None}
 
     def latest(self) -> CommittedRun | None:
         """Returns the newest complete run, the newest of any status where none is complete, or None."""
-        newest_first = list(reversed(self.runs.values()))
-        return next((run for run in newest_first if run.status == "complete"), next(iter(newest_first), None))
+        return self._latest
 
     def names(self) -> dict[str, str]:
         """Returns the run id for each name (of its latest run) and each id; where both are alike, the id counts."""
-        by_name = {run.name: run.run_id for run in self.runs.values()}
-        return {**by_name, **{run_id: run_id for run_id in self.runs}}
+        return self._names
 
-    def structure_files(self, structure_hash: str, graph_hashes: Iterable[str]) -> Files:
-        """Returns the files of a structure and of its graphs."""
-        graphs = [self.directory.graph(graph_hash) for graph_hash in graph_hashes]
-        files = {name: self._existing(name, graphs) for name in tables.GRAPH_TABLES}
-        own = [self.directory.structure(structure_hash)]
-        return files | {name: self._existing(name, own) for name in tables.STRUCTURE_TABLES}
+    def find(self, run: str | None) -> CommittedRun | None:
+        """Returns a run by id or name, or the latest; None where there is none."""
+        return self._latest if run is None else self.runs.get(self._names.get(run, ""))
 
-    def all_files(self) -> Files:
-        """Returns the files of every relation over all runs, each once."""
-        graphs = dict.fromkeys(h for run in self.runs.values() for h in run.graph_hashes)
-        structures = dict.fromkeys(run.structure_hash for run in self.runs.values())
-        places = (
-            (tables.GRAPH_TABLES, [self.directory.graph(graph) for graph in graphs]),
-            (tables.STRUCTURE_TABLES, [self.directory.structure(structure) for structure in structures]),
-            (tables.RUN_TABLES, [self.directory.run(run_id) for run_id in self.runs]),
-        )
-        return {name: self._existing(name, directories) for names, directories in places for name in names}
+    def files(self, run: CommittedRun, relation: str) -> list[str]:
+        """Returns the files of a relation that hold one run's rows."""
+        if relation in tables.RUN_TABLES:
+            return [f"{self._runs_directory}/{RUN_PREFIX}{run.run_id}/{relation}.parquet"]
+        if relation in tables.STRUCTURE_TABLES:
+            return [f"{self.directory.structure(run.structure_hash)}/{relation}.parquet"]
+        return [f"{self.directory.graph(graph)}/{relation}.parquet" for graph in run.graph_hashes]
 
-    def _existing(self, relation: str, directories: Iterable[Path]) -> list[str]:
-        name = f"{relation}.parquet"
-        found = [str(directory / name) for directory in directories if name in self._listing(directory)]
-        return found or [str(self.directory.empty(relation))]
+    def all_files(self, relation: str) -> list[str]:
+        """Returns the files of a relation over all runs, each once; a file without rows where there is no run."""
+        if relation not in self._all:
+            own = relation in tables.RUN_TABLES
+            runs = self.runs.values() if own else {run.structure_hash: run for run in self.runs.values()}.values()
+            found = dict.fromkeys(file for run in runs for file in self.files(run, relation))
+            self._all[relation] = list(found) or [str(self.directory.empty(relation))]
+        return self._all[relation]
 
-    def _listing(self, directory: Path) -> frozenset[str]:
-        listing = self._contents.get(directory)
-        if listing is None:
-            listing = self._contents[directory] = frozenset(os.listdir(directory))
-        return listing
+
+def _leave_out(run_id: str, why: str) -> None:
+    warnings.warn(f"run {run_id} is left out: {why}", stacklevel=5)
 
 
 def _said(error: Exception) -> str:

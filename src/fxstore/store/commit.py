@@ -16,9 +16,9 @@ import pyarrow as pa
 from fxstore import tables
 from fxstore.errors import StoreError
 from fxstore.records import Graph, Overlay, RunRecord, content_hash
-from fxstore.store import parquet
-from fxstore.store.catalog import CommittedRun
+from fxstore.store import manifest, parquet
 from fxstore.store.directory import Directory
+from fxstore.store.runs import CommittedRun
 
 _ORDER: Final[dict[str, tuple[str, ...]]] = {
     "nodes": ("position",),
@@ -57,11 +57,13 @@ def write_run(directory: Directory, record: RunRecord, *, draw: Callable[[], int
     staging = directory.staging / secrets.token_hex(8)
     try:
         staging.mkdir()
-        return _Writer(directory, staging, record).write(draw or _draw)
+        run_id = _Writer(directory, staging, record).write(draw or _draw)
     except OSError as error:
         raise StoreError(f"cannot write to the store {str(directory.root)!r}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+    manifest.keep_up(directory)
+    return run_id
 
 
 def _draw() -> int:
@@ -124,8 +126,7 @@ class _Writer:
         staged = self.staging / value
         staged.mkdir()
         for name, table in found.items():
-            if table.num_rows:
-                parquet.write(parquet.with_key(table, key, value), staged / f"{name}.parquet")
+            parquet.write(parquet.with_key(table, key, value), staged / f"{name}.parquet")
         parquet.sync(staged)
         if not target.parent.exists():
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -4,10 +4,11 @@
 
     FORMAT                                      {"format": 1}
     empty/<relation>.parquet                    one file without rows per relation, so that no list of files is empty
-    graphs/<hh>/<graph_hash>/<table>.parquet    content-addressed; tables without rows have no file
-    structures/<hh>/<hash>/<table>.parquet      content-addressed; tables without rows have no file
+    graphs/<hh>/<graph_hash>/<table>.parquet    content-addressed; each table has its file, also without rows
+    structures/<hh>/<hash>/<table>.parquet      content-addressed, too
     layouts/v<N>/<hh>/<graph_hash>.npz          drawings of graphs, made when first needed; can be deleted at any time
-    runs/<run_id>/{run.json, overlays.parquet, metrics.parquet}
+    runs/run_id=<run_id>/{run.json, overlays.parquet, metrics.parquet}
+    MANIFEST.json                               what most run.json say, in one file; can be deleted at any time
     .staging/                                   what writers have not yet published
 """
 
@@ -30,6 +31,8 @@ from fxstore.store import parquet
 
 FORMAT: Final = 1
 MEMORY: Final = ":memory:"
+# Engines that read Parquet know this form, and open only the runs that a query asks for.
+RUN_PREFIX: Final = "run_id="
 
 RELATIONS: Final[dict[str, pa.Schema]] = {
     **{name: parquet.keyed(schema, "graph_hash") for name, schema in tables.GRAPH_TABLES.items()},
@@ -72,7 +75,12 @@ class Directory:
 
     def run(self, run_id: str) -> Path:
         """Returns the directory of a run."""
-        return self.runs / run_id
+        return self.runs / f"{RUN_PREFIX}{run_id}"
+
+    @property
+    def manifest(self) -> Path:
+        """The file that describes most runs at once."""
+        return self.root / "MANIFEST.json"
 
     def layout(self, version: int, graph_hash: str) -> Path:
         """Returns the file of a graph's drawing, as that version of the layout draws it."""
@@ -155,13 +163,14 @@ def _create(directory: Directory) -> None:
     for name in ("runs", "graphs", "structures", "empty", ".staging"):
         (directory.root / name).mkdir(parents=True, exist_ok=True)
     for relation, schema in RELATIONS.items():
-        _replace(directory, directory.empty(relation), lambda path, s=schema: parquet.write(s.empty_table(), path))  # type: ignore[misc]
+        replace(directory, directory.empty(relation), lambda path, s=schema: parquet.write(s.empty_table(), path))  # type: ignore[misc]
     text = json.dumps({"format": FORMAT})
-    _replace(directory, directory.root / "FORMAT", lambda path: parquet.write_text(text, path))
+    replace(directory, directory.root / "FORMAT", lambda path: parquet.write_text(text, path))
     parquet.sync(directory.root)
 
 
-def _replace(directory: Directory, target: Path, write: parquet.Write) -> None:
+def replace(directory: Directory, target: Path, write: parquet.Write) -> None:
+    """Puts a file in place at once: readers see the old one or the new one."""
     staged = directory.staging / f"{target.name}.{secrets.token_hex(8)}"
     write(staged)
     os.replace(staged, target)

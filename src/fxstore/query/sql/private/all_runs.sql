@@ -1,17 +1,18 @@
 -- The tables of all runs, each file once. Views over these join on hashes; nothing here is per run.
-CREATE VIEW _nodes AS FROM read_parquet(getvariable('_all_nodes'));
-CREATE VIEW _edges AS FROM read_parquet(getvariable('_all_edges'));
-CREATE VIEW _sources AS FROM read_parquet(getvariable('_all_sources'));
-CREATE VIEW _origins AS FROM read_parquet(getvariable('_all_origins'));
-CREATE VIEW _handles AS FROM read_parquet(getvariable('_all_handles'));
-CREATE VIEW _roles AS FROM read_parquet(getvariable('_all_roles'));
-CREATE VIEW _links AS FROM read_parquet(getvariable('_all_links'));
-CREATE VIEW _sync_sets AS FROM read_parquet(getvariable('_all_sync_sets'));
-CREATE VIEW _value_classes AS FROM read_parquet(getvariable('_all_value_classes'));
-CREATE VIEW _ancestors AS FROM read_parquet(getvariable('_all_ancestors'));
-CREATE VIEW _unmatched AS FROM read_parquet(getvariable('_all_unmatched'));
-CREATE VIEW _overlays AS FROM read_parquet(getvariable('_all_overlays'));
-CREATE VIEW _metrics AS FROM read_parquet(getvariable('_all_metrics'));
+CREATE VIEW _graphs AS FROM read_parquet(_all_files('graphs'));
+CREATE VIEW _nodes AS FROM read_parquet(_all_files('nodes'));
+CREATE VIEW _edges AS FROM read_parquet(_all_files('edges'));
+CREATE VIEW _sources AS FROM read_parquet(_all_files('sources'));
+CREATE VIEW _origins AS FROM read_parquet(_all_files('origins'));
+CREATE VIEW _handles AS FROM read_parquet(_all_files('handles'));
+CREATE VIEW _roles AS FROM read_parquet(_all_files('roles'));
+CREATE VIEW _links AS FROM read_parquet(_all_files('links'));
+CREATE VIEW _sync_sets AS FROM read_parquet(_all_files('sync_sets'));
+CREATE VIEW _value_classes AS FROM read_parquet(_all_files('value_classes'));
+CREATE VIEW _ancestors AS FROM read_parquet(_all_files('ancestors'));
+CREATE VIEW _unmatched AS FROM read_parquet(_all_files('unmatched'));
+CREATE VIEW _overlays AS FROM read_parquet(_all_files('overlays'));
+CREATE VIEW _metrics AS FROM read_parquet(_all_files('metrics'));
 
 -- One row per graph of a run.
 CREATE VIEW _run_graph AS

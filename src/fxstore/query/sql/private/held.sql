@@ -6,3 +6,6 @@ SELECT n.name FROM _run_nodes(p_run) AS n WHERE n.stage = p_stage ORDER BY n.ord
 CREATE MACRO _held_metrics(p_run) AS TABLE
 SELECT DISTINCT o.name AS overlay, m.metric
 FROM _run_overlays(p_run) AS o LEFT JOIN _run_metrics(p_run) AS m ON m.overlay = o.overlay;
+
+CREATE MACRO _held_modules(p_run) AS TABLE
+SELECT DISTINCT n.module_path AS module FROM _run_nodes(p_run) AS n WHERE n.module_path IS NOT NULL ORDER BY ALL;

@@ -1,45 +1,44 @@
 -- The tables of one run, named by id or name (NULL: the latest). The path of each file is computed from the argument,
 -- so only that run's files are opened, however many runs there are.
 CREATE MACRO _run_graphs(p_run) AS TABLE
-SELECT ('0x' || _run(p_run).run_id)::BIGINT AS run_key, g.*
-FROM main._graphs AS g WHERE g.structure_hash = _structure(p_run);
+SELECT _key(p_run) AS run_key, g.* FROM read_parquet(_files(p_run, 'graphs')) AS g;
 
 CREATE MACRO _run_nodes(p_run) AS TABLE
 SELECT _nid(g.run_key, g.base + n.position) AS nid, g.base + n.position AS ordinal,
        g.graph, g.stage, g.stage_index, g.method, g.path, n.*
 FROM _run_graphs(p_run) AS g
-JOIN read_parquet(coalesce(getvariable('_files_' || _structure(p_run)).nodes, _no_run(p_run))) AS n
+JOIN read_parquet(_files(p_run, 'nodes')) AS n
   ON n.graph_hash = g.graph_hash;
 
 CREATE MACRO _run_edges(p_run) AS TABLE
 SELECT g.graph, g.base + e.src AS src, e.src_port, g.base + e.dst AS dst, e.dst_arg, e.position
 FROM _run_graphs(p_run) AS g
-JOIN read_parquet(coalesce(getvariable('_files_' || _structure(p_run)).edges, _no_run(p_run))) AS e
+JOIN read_parquet(_files(p_run, 'edges')) AS e
   ON e.graph_hash = g.graph_hash;
 
 CREATE MACRO _run_sources(p_run) AS TABLE
-FROM read_parquet(coalesce(getvariable('_files_' || _structure(p_run)).sources, _no_run(p_run)));
+FROM read_parquet(_files(p_run, 'sources'));
 
 CREATE MACRO _run_origins(p_run) AS TABLE
-FROM read_parquet(coalesce(getvariable('_files_' || _structure(p_run)).origins, _no_run(p_run)));
+FROM read_parquet(_files(p_run, 'origins'));
 
 CREATE MACRO _run_links(p_run) AS TABLE
-FROM read_parquet(coalesce(getvariable('_files_' || _structure(p_run)).links, _no_run(p_run)));
+FROM read_parquet(_files(p_run, 'links'));
 
 CREATE MACRO _run_sync_sets(p_run) AS TABLE
-FROM read_parquet(coalesce(getvariable('_files_' || _structure(p_run)).sync_sets, _no_run(p_run)));
+FROM read_parquet(_files(p_run, 'sync_sets'));
 
 CREATE MACRO _run_ancestors(p_run) AS TABLE
-FROM read_parquet(coalesce(getvariable('_files_' || _structure(p_run)).ancestors, _no_run(p_run)));
+FROM read_parquet(_files(p_run, 'ancestors'));
 
 CREATE MACRO _run_unmatched(p_run) AS TABLE
-FROM read_parquet(coalesce(getvariable('_files_' || _structure(p_run)).unmatched, _no_run(p_run)));
+FROM read_parquet(_files(p_run, 'unmatched'));
 
 CREATE MACRO _run_overlays(p_run) AS TABLE
-FROM read_parquet(coalesce(getvariable('_runs_directory') || _run(p_run).run_id || '/overlays.parquet', _no_run(p_run)[1]));
+FROM read_parquet(_files(p_run, 'overlays'));
 
 CREATE MACRO _run_metrics(p_run) AS TABLE
-FROM read_parquet(coalesce(getvariable('_runs_directory') || _run(p_run).run_id || '/metrics.parquet', _no_run(p_run)[1]));
+FROM read_parquet(_files(p_run, 'metrics'));
 
 -- Where values flow, as ordinals: within graphs, from a call's arguments to the placeholders of the graph that it
 -- calls, and from that graph's output back to the call.

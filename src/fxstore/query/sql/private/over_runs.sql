@@ -58,7 +58,7 @@ WITH asked AS MATERIALIZED (
     FROM _named(p_run, p_stage, p_node, p_method, p_path) AS a ORDER BY a.path, a.ordinal LIMIT 1
 ),
 model_runs AS MATERIALIZED (
-    SELECT r.* FROM main._runs AS r JOIN main._runs AS o ON o.run_id = _run(p_run).run_id
+    SELECT r.* FROM main._runs AS r JOIN main._runs AS o ON o.run_key = _key(p_run)
     WHERE CASE WHEN o.model IS NULL THEN r.model IS NULL AND r.name = o.name ELSE r.model = o.model END
 ),
 graphs AS MATERIALIZED (
@@ -87,9 +87,9 @@ nodes AS MATERIALIZED (
 numbers AS (
     SELECT m.run_key, m.value, m.status, m.reason, o.kind, coalesce(m.better, o.better, d.better) AS better,
            _broken(m.value, CASE WHEN m.reason LIKE 'identical%' THEN m.value ELSE d.identical END) AS broken
-    FROM main._metrics AS m
+    FROM read_parquet(_model_files(p_run, 'metrics')) AS m
     JOIN nodes AS n ON n.run_key = m.run_key AND n.ordinal = m.ordinal
-    JOIN main._overlays AS o ON o.run_key = m.run_key AND o.overlay = m.overlay
+    JOIN read_parquet(_model_files(p_run, 'overlays')) AS o ON o.run_key = m.run_key AND o.overlay = m.overlay
     LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
     WHERE m.metric = p_metric
     QUALIFY rank() OVER (PARTITION BY m.run_key ORDER BY m.overlay DESC,

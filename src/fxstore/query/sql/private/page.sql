@@ -22,7 +22,7 @@ WHERE g.stage IN (SELECT unnest(p_stages)) ORDER BY e.dst, e.position;
 
 -- One row per member of each sync set of a run.
 CREATE MACRO _page_sync_sets(p_run) AS TABLE
-SELECT s.sync_set, _nid(('0x' || _run(p_run).run_id)::BIGINT, s.ordinal) AS nid, s.is_primary, s.focus
+SELECT s.sync_set, _nid(_key(p_run), s.ordinal) AS nid, s.is_primary, s.focus
 FROM _run_sync_sets(p_run) AS s ORDER BY s.sync_set, s.ordinal;
 
 -- One number per node, metric and overlay, chosen as in _ranked; a node that has none gives its reason.
@@ -41,14 +41,13 @@ ORDER BY number, n.metric, nid;
 
 -- One row per value that has equals elsewhere: values of one class must be equal up to numerical error.
 CREATE MACRO _page_equal_values(p_run) AS TABLE
-SELECT v.value_class, _nid(r.run_key, v.ordinal) AS nid, v.port, v.evidence
-FROM main._value_classes AS v JOIN main._runs AS r ON r.structure_hash = v.structure_hash
-WHERE r.run_id = _run(p_run).run_id ORDER BY v.value_class, v.ordinal, v.port;
+SELECT v.value_class, _nid(_key(p_run), v.ordinal) AS nid, v.port, v.evidence
+FROM read_parquet(_files(p_run, 'value_classes')) AS v ORDER BY v.value_class, v.ordinal, v.port;
 
 -- One text per node and metric of an overlay: a category, or in an overlay of statistics the counts of a histogram.
 CREATE MACRO _page_texts(p_run) AS TABLE
 SELECT o.name AS overlay, o.overlay AS number, o.kind, m.metric,
-       _nid(('0x' || _run(p_run).run_id)::BIGINT, m.ordinal) AS nid, min(m.text) AS text
+       _nid(_key(p_run), m.ordinal) AS nid, min(m.text) AS text
 FROM _run_metrics(p_run) AS m JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay
 WHERE m.ordinal IS NOT NULL AND m.text IS NOT NULL
 GROUP BY ALL ORDER BY number, m.metric, nid;

@@ -13,15 +13,12 @@ WHERE m.ordinal IS NOT NULL;
 -- The rows of one metric in one overlay of one run, of one scope only, since scopes must not be compared:
 -- the newest overlay that holds the metric (in that stage), cumulative before unscoped before local.
 CREATE MACRO _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
-WITH held AS MATERIALIZED (
-    SELECT m.* REPLACE (coalesce(m.better, 'lower') AS better), g.stage, g.stage_index
-    FROM _run_numbers(p_run) AS m
-    JOIN _run_graphs(p_run) AS g ON m.ordinal >= g.base AND m.ordinal < g.base + g.nodes
-    WHERE m.metric = p_metric AND (p_overlay IS NULL OR m.overlay_name = p_overlay)
-      AND (p_scope IS NULL OR m.scope = p_scope) AND (p_stage IS NULL OR g.stage = p_stage)
-),
-chosen AS MATERIALIZED (FROM held WHERE overlay = (SELECT max(overlay) FROM held))
-FROM chosen WHERE scope_order = (SELECT min(scope_order) FROM chosen);
+SELECT m.* REPLACE (coalesce(m.better, 'lower') AS better), g.stage, g.stage_index
+FROM _run_numbers(p_run) AS m
+JOIN _run_graphs(p_run) AS g ON m.ordinal >= g.base AND m.ordinal < g.base + g.nodes
+WHERE m.metric = p_metric AND (p_overlay IS NULL OR m.overlay_name = p_overlay)
+  AND (p_scope IS NULL OR m.scope = p_scope) AND (p_stage IS NULL OR g.stage = p_stage)
+QUALIFY dense_rank() OVER (ORDER BY m.overlay DESC, m.scope_order) = 1;
 
 -- How broken a value is: NaN 0, infinite 1, finite 2. Infinity that is the metric's number for equal tensors (an SQNR
 -- of +inf) is not broken.
@@ -40,34 +37,33 @@ WITH worst_of_node AS (
 SELECT w.*, row_number() OVER (ORDER BY w.broken, w.cost, w.stage_index, w.ordinal) AS rank
 FROM worst_of_node AS w;
 
--- For each of some nodes, given as a list of ordinals: stage to name of its counterpart in each stage, its own included.
--- It is the primary member of the set that a click on the node shows.
-CREATE MACRO _counterparts(p_run, p_ordinals) AS TABLE
-WITH asked AS MATERIALIZED (SELECT unnest(p_ordinals)::INTEGER AS ordinal),
-members AS (
-    SELECT a.ordinal AS of_ordinal, n.stage, n.stage_index,
-           arg_min({'name': n.name, 'file': n.source_file, 'line': n.source_line}, (NOT m.is_primary, n.ordinal)) AS best
-    FROM asked AS a
-    JOIN _run_sync_sets(p_run) AS f ON f.ordinal = a.ordinal AND f.focus
-    JOIN _run_sync_sets(p_run) AS m ON m.sync_set = f.sync_set
-    JOIN _run_nodes(p_run) AS n ON n.ordinal = m.ordinal
-    GROUP BY ALL
-)
-SELECT m.of_ordinal AS ordinal,
-       list({'stage': m.stage, 'name': m.best.name} ORDER BY m.stage_index) AS entries,
-       list({'file': m.best.file, 'line': m.best.line} ORDER BY m.stage_index)
-           FILTER (WHERE m.best.file IS NOT NULL)[1] AS source
-FROM members AS m GROUP BY m.of_ordinal;
-CREATE MACRO _other_stages(entries, own) AS
-    map_from_entries(list_filter(coalesce(entries, []::STRUCT(stage VARCHAR, name VARCHAR)[]), lambda e: e.stage <> own));
-
--- Some nodes as a ranking shows them, given as a list of ordinals: with their counterparts, and the source line of their
--- earliest counterpart where they have none of their own.
+-- Some nodes as a ranking shows them, given as a list of ordinals. counterparts is stage to name of the primary member
+-- there of the set that a click on the node shows; a node without a source line of its own has that of its earliest
+-- counterpart which has one.
 CREATE MACRO _shown(p_run, p_ordinals) AS TABLE
-SELECT d.ordinal, d.nid, d.stage, d.name,
-       CASE WHEN d.source_file IS NULL THEN c.source.file ELSE d.source_file END AS source_file,
-       CASE WHEN d.source_file IS NULL THEN c.source.line ELSE d.source_line END AS source_line,
-       d.module_path, _other_stages(c.entries, d.stage) AS counterparts, d.target, d.method, d.path
-FROM (SELECT unnest(p_ordinals)::INTEGER AS ordinal) AS a
-JOIN _run_nodes(p_run) AS d ON d.ordinal = a.ordinal
-LEFT JOIN _counterparts(p_run, p_ordinals) AS c ON c.ordinal = a.ordinal;
+WITH sets AS MATERIALIZED (FROM read_parquet(_files(p_run, 'sync_sets'))),
+members AS (
+    SELECT a.asked, unnest([s.ordinal, a.asked]) AS ordinal, unnest([s.is_primary, NULL]) AS is_primary
+    FROM (SELECT unnest(p_ordinals)::INTEGER AS asked) AS a
+    LEFT JOIN sets AS f ON f.ordinal = a.asked AND f.focus
+    LEFT JOIN sets AS s ON s.sync_set = f.sync_set
+),
+-- is_primary is NULL in the node's own row.
+of_stage AS (
+    SELECT m.asked, d.stage, d.stage_index,
+           arg_min({'name': d.name, 'file': d.source_file, 'line': d.source_line}, (NOT m.is_primary, d.ordinal))
+               FILTER (WHERE m.is_primary IS NOT NULL) AS best,
+           any_value({'nid': d.nid, 'name': d.name, 'file': d.source_file, 'line': d.source_line, 'module': d.module_path,
+                      'target': d.target, 'method': d.method, 'path': d.path}) FILTER (WHERE m.is_primary IS NULL) AS own
+    FROM members AS m JOIN _run_nodes(p_run) AS d ON d.ordinal = m.ordinal GROUP BY ALL
+),
+of_node AS (
+    SELECT o.asked, any_value(o.own) AS own, any_value(o.stage) FILTER (WHERE o.own IS NOT NULL) AS stage,
+           list(o.best ORDER BY o.stage_index) FILTER (WHERE o.best.file IS NOT NULL)[1] AS source,
+           list((o.stage, o.best.name) ORDER BY o.stage_index) FILTER (WHERE o.own IS NULL) AS others
+    FROM of_stage AS o GROUP BY o.asked
+)
+SELECT n.asked AS ordinal, n.own.nid, n.stage, n.own.name, coalesce(n.own.file, n.source.file) AS source_file,
+       CASE WHEN n.own.file IS NULL THEN n.source.line ELSE n.own.line END AS source_line, n.own.module AS module_path,
+       map_from_entries(coalesce(n.others, [])) AS counterparts, n.own.target, n.own.method, n.own.path
+FROM of_node AS n;

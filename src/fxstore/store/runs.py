@@ -1,0 +1,137 @@
+"""One committed run, as its ``run.json`` describes it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from fxstore import tables
+from fxstore.store.directory import FORMAT
+
+_HASH: Final = re.compile("[0-9a-f]{32}")
+STAGE_FIELDS: Final = ("stage", "stage_index", "kind", "status", "note")
+
+
+class CommittedRun(NamedTuple):
+    """One run as its ``run.json`` describes it.
+
+    Attributes:
+        run_id: Eight hexadecimal digits of ``run_key``.
+        run_key: 31 bits; the high bits of each of the run's nids.
+        created_at: UTC, ISO 8601 with microseconds.
+        stages: One mapping per stage, in order: stage, stage_index, kind, status, note.
+        graph_hashes: Each distinct graph once.
+        nodes: Number of nodes: ordinals run from 0 to it.
+    """
+
+    run_id: str
+    run_key: int
+    name: str
+    model: str | None
+    created_at: str
+    status: str
+    tags: dict[str, str]
+    versions: dict[str, str]
+    structure_hash: str
+    stages: tuple[dict[str, Any], ...]
+    graph_hashes: tuple[str, ...]
+    nodes: int
+
+    def to_json(self) -> str:
+        """Returns the text of the run's ``run.json``."""
+        return json.dumps({"format": FORMAT, **self._asdict()}, indent=1, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> CommittedRun:
+        """Returns the run that a ``run.json`` describes.
+
+        Raises:
+            ValueError, KeyError, TypeError: The text does not describe one.
+        """
+        found = json.loads(text)
+        if found["format"] > FORMAT:
+            raise ValueError(f"format {found['format']}")
+        return cls(**checked({name: found[name] for name in cls._fields}))
+
+
+def check(name: str, value: object) -> None:
+    """Raises where a field of a run is of another kind than it must be.
+
+    Raises:
+        ValueError: It is.
+    """
+    if not _GOOD[name](value):
+        raise ValueError(f"its {name} cannot be {value!r:.60}")
+
+
+def checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns fields of a run as :class:`CommittedRun` takes them.
+
+    Raises:
+        ValueError: One is of another kind than it must be.
+    """
+    for name, value in fields.items():
+        check(name, value)
+    if "run_key" in fields and f"{fields['run_key']:08x}" != fields["run_id"]:
+        raise ValueError("its run_id is not its run_key")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _maybe_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(key, str) and isinstance(value[key], str) for key in value)
+
+
+def _time(value: object) -> bool:
+    try:
+        return isinstance(value, str) and datetime.datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _number(limit: int) -> Callable[[object], bool]:
+    return lambda value: type(value) is int and 0 <= value <= limit
+
+
+def _hash(value: object) -> bool:
+    return isinstance(value, str) and _HASH.fullmatch(value) is not None
+
+
+def _stage(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() >= set(STAGE_FIELDS)
+        and all(map(_text, (value["stage"], value["kind"], value["status"])))
+        and _maybe_text(value["note"])
+        and type(value["stage_index"]) is int
+    )
+
+
+def _list_of(good: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, list | tuple) and all(map(good, value))
+
+
+_GOOD: Final[dict[str, Callable[[object], bool]]] = {
+    "run_id": _text,
+    "run_key": _number((1 << tables.RUN_KEY_BITS) - 1),
+    "name": _text,
+    "model": _maybe_text,
+    "created_at": _time,
+    "status": _text,
+    "tags": _texts,
+    "versions": _texts,
+    "structure_hash": _hash,
+    "stages": _list_of(_stage),
+    "graph_hashes": _list_of(_hash),
+    "nodes": _number(1 << tables.ORDINAL_BITS),
+}
