@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +15,7 @@ from fxstore.errors import QueryError
 from fxstore.query import hints, text
 from fxstore.query.aligned import aligned
 from fxstore.query.drawings import Drawings, box_sizes
+from fxstore.query.joining import Bridge, Sets, bridges, joined
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
 from fxstore.query.result import Result
 from fxstore.query.session import Store
@@ -84,7 +86,9 @@ def page_model(
         pane for run, graphs in zip(shown, parts, strict=True) for pane in _panes(store, run, graphs, len(shown) > 1)
     ]
     visible = {nid for pane in panes for graph in pane.graphs for nid in graph.nodes["nid"].to_pylist()}
-    sets, focus = _sync(store, shown, visible)
+    ways = bridges(store, shown)
+    sets, focus = joined(ways, *_sync(store, shown), visible)
+    panes = [_told(pane, ways) for pane in panes]
     known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
     return PageModel(
         title=title or ", ".join(dict.fromkeys(run.name for run in shown)),
@@ -94,7 +98,7 @@ def page_model(
         colors=_colors(known, color_by),
         answer=answer,
         highlight=[nid for nid in named if nid in visible],
-        facts=_facts(shown),
+        facts=[*_facts(shown), *((f"{way.base.name} and {way.head.name}", str(way)) for way in ways[::2])],
         equal_values=[values for run in shown for values in equal_values(store, run.run_id)],
         more={nid: count for part in reduced for nid, count in part.more.items()},
         left_out=_left_out(reduced, HOPS if hops is None else hops),
@@ -183,6 +187,18 @@ def _panes(store: Store, run: CommittedRun, graphs: dict[str, list[StoredGraph]]
     ]
 
 
+def _told(pane: Pane, ways: Sequence[Bridge]) -> Pane:
+    """Returns a pane that says how its nodes lead to those of the other runs."""
+    for way in ways:
+        if pane.run == way.base.run_id and way.stages is None:
+            return replace(
+                pane, subtitle=f"{pane.subtitle} · no common stage with {way.head.name}: matched by structure"
+            )
+        if pane.run == way.base.run_id and way.stages and pane.title == way.stages[0]:
+            return replace(pane, subtitle=f"{pane.subtitle} · common stage")
+    return pane
+
+
 def _drawn(graph: StoredGraph, drawings: Drawings) -> DrawnGraph:
     sizes = box_sizes(graph.nodes)
     nodes = graph.nodes.append_column("width", _floats([width for width, _ in sizes]))
@@ -201,17 +217,13 @@ def _floats(values: list[float]) -> pa.Array:
     return pa.Array.from_buffers(pa.float32(), len(values), [None, pa.py_buffer(np.array(values, np.float32))])
 
 
-def _sync(
-    store: Store, runs: Sequence[CommittedRun], visible: set[int]
-) -> tuple[list[list[tuple[int, bool]]], dict[int, int]]:
-    """Returns the sets' members in the panes, and each node's own set."""
-    sets: list[list[tuple[int, bool]]] = []
+def _sync(store: Store, runs: Sequence[CommittedRun]) -> tuple[Sets, dict[int, int]]:
+    """Returns the sets' members, and each node's own set."""
+    sets: Sets = []
     focus: dict[int, int] = {}
     for run in runs:
         numbers: dict[int, int] = {}
         for row in sync_members(store, run.run_id).to_pylist():
-            if row["nid"] not in visible:
-                continue
             number = numbers.setdefault(row["sync_set"], len(sets))
             if number == len(sets):
                 sets.append([])
