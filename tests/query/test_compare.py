@@ -246,3 +246,17 @@ def test_a_public_page_holds_no_code(store: Store) -> None:
         store.compare(privacy="secret")
     with pytest.raises(UsageError, match="sources"):
         store.compare(privacy="public", with_sources=True)
+
+
+def test_two_runs_light_up_together_and_what_changed_is_coloured(store: Store, drawn: Drawn) -> None:
+    store.commit(tiny("other"))
+    model = page_model(store, runs=["tiny", "other"])
+    for place, other in [("float:conv2d", "edge:aten_convolution_default"), ("float:mean", "float:mean")]:
+        here, there = nid(store, place, "tiny"), nid(store, other, "other")
+        assert model.focus[here] == model.focus[there]
+    (change,) = [color for color in model.colors if color.metric == "change"]
+    assert change.name == "tiny → other"
+    assert set(change.texts.values()) == {"same"}
+    assert model.colors[0].metric == "cosine"
+    diff = store.sql("FROM run_diff('tiny', 'other')")
+    assert page_model(store, ["tiny", "other"], result=diff).colors[0].metric == "change"

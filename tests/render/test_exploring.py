@@ -340,3 +340,14 @@ def test_paper_has_graphs_and_rows_and_no_buttons(open_page: Open) -> None:
     assert not page.locator(".fx-search").is_visible()
     assert page.locator(".fx-mount canvas").first.is_visible()
     assert page.locator(".fx-rows").is_visible()
+
+
+def test_what_changed_between_two_panes_is_coloured_and_listed(open_page: Open) -> None:
+    page = open_page(page_model(3, ("float", "quantized")), viewport=WIDE)
+    page.get_by_text("View", exact=True).click()
+    page.get_by_role("button", name="Colour what changed").click()
+    keys = page.locator(".fx-legend .fx-key").all_text_contents()
+    assert {key.split()[0] for key in keys} == {"removed", "same", "added", "renamed"}
+    page.locator(".fx-find", has_text="removed").click()
+    assert page.locator(".fx-search input").input_value() == "change:removed"
+    assert page.locator(".fx-found").all_text_contents() == ["6 found", "0 found"], "batch norms were folded"

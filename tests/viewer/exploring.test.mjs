@@ -15,6 +15,7 @@ import { scatterOf } from "../../src/fxstore/render/viewer/scatterdata.js";
 import { SearchIndex } from "../../src/fxstore/render/viewer/search.js";
 import { SvgContext, svgOf } from "../../src/fxstore/render/viewer/svgcontext.js";
 import { termsOf } from "../../src/fxstore/render/viewer/terms.js";
+import { stageDiff } from "../../src/fxstore/render/viewer/stagediff.js";
 import { TextIndex } from "../../src/fxstore/render/viewer/textindex.js";
 import { Trail } from "../../src/fxstore/render/viewer/trail.js";
 import { makeScene } from "./fixture.mjs";
@@ -246,4 +247,20 @@ test("SVG keeps what is drawn and makes no markup of text", () => {
   assert.match(svg, /&lt;script&gt;&quot;&amp;\ufffd<\/text>/);
   assert.match(svg, /<path d="M0 0L5 5"/);
   assert.doesNotMatch(svg, /<script/);
+});
+
+test("what changed between two panes is told by counterparts, and found by category", () => {
+  const scene = makeScene();
+  const colorings = new Colorings(scene);
+  const index = colorings.add(stageDiff(scene, 0, 1));
+  const coloring = colorings.at(index);
+  const told = [...coloring.texts].map((text) => (text < 0 ? null : scene.strings[text]));
+  assert.deepEqual(told, ["changed", "renamed", "renamed", "renamed", null, null]);
+  assert.equal(colorings.names[index], "change · float → quantized");
+  assert.equal(colorings.add(stageDiff(scene, 0, 1)), index, "the same again is not offered twice");
+  const search = new SearchIndex(scene, colorings);
+  assert.deepEqual(search.find("change:renamed").nodes, [1, 2, 3]);
+  assert.deepEqual(search.find("-change:renamed stage:float").nodes, [0]);
+  const lone = colorings.at(colorings.add(stageDiff(scene, 1, 2)));
+  assert.ok(lone.categories.includes("added") && lone.categories.includes("removed"));
 });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -18,6 +19,7 @@ from fxstore.query.drawings import Drawings, box_sizes
 from fxstore.query.joining import Bridge, Sets, bridges, joined
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
 from fxstore.query.result import Result
+from fxstore.query.runpairs import change_colors
 from fxstore.query.session import Store
 from fxstore.query.stored import (
     NodeValues,
@@ -89,13 +91,14 @@ def page_model(
     ways = bridges(store, shown)
     sets, focus = joined(ways, *_sync(store, shown), visible)
     panes = [_told(pane, ways) for pane in panes]
+    changes = change_colors(store, shown, visible)
     known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
     return PageModel(
         title=title or ", ".join(dict.fromkeys(run.name for run in shown)),
         panes=aligned(panes, sets, focus),
         sync_sets=sets,
         focus=focus,
-        colors=_colors(known, color_by),
+        colors=_colors(known, changes, color_by, answer is not None and "change" in answer.columns),
         answer=answer,
         highlight=[nid for nid in named if nid in visible],
         facts=[*_facts(shown), *((f"{way.base.name} and {way.head.name}", str(way)) for way in ways[::2])],
@@ -233,7 +236,10 @@ def _sync(store: Store, runs: Sequence[CommittedRun]) -> tuple[Sets, dict[int, i
     return sets, focus
 
 
-def _colors(numbers: Iterable[NodeValues], color_by: str | None) -> tuple[ColorBy, ...]:
+def _colors(
+    numbers: Iterable[NodeValues], changes: Sequence[ColorBy], color_by: str | None, changes_first: bool
+) -> tuple[ColorBy, ...]:
+    """Returns what can colour the nodes: accuracy, the rest and changes between runs, or what is asked for first."""
     offered: dict[tuple[str, str], ColorBy] = {}
     order: dict[tuple[str, str], tuple[object, ...]] = {}
     for one in numbers:
@@ -244,6 +250,10 @@ def _colors(numbers: Iterable[NodeValues], color_by: str | None) -> tuple[ColorB
         first = color_by in key, accuracy and one.metric == "cosine", accuracy
         order[key] = (*(not wanted for wanted in first), -one.number, one.metric)
         offered[key] = _merged(offered.get(key), one)
+    for change in changes:
+        key = (change.name, change.metric)
+        offered[key] = change
+        order[key] = (color_by not in key, not changes_first, not changes_first, -math.inf, change.name)
     if color_by is not None and not any(color_by in key for key in offered):
         known = dict.fromkeys(name for pair in offered for name in pair)
         raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=hints.among(color_by, known))

@@ -155,6 +155,9 @@ export class PageApp {
   }
 
   showColor() {
+    const { names } = this.colorings;
+    for (let i = this.select.options.length; i < names.length; i++)
+      this.select.append(this.h("option", { value: i }, names[i]));
     this.select.value = String(this.compare.color);
     this.select.title = this.colorings.names[this.compare.color];
     const find = (query) => this.compare.search(query);

@@ -64,8 +64,12 @@ export function categoryColoring(scene, index) {
   return coloring;
 }
 
-/** The most frequent texts have a colour of their own; the others share one. */
-function textColoring(scene, column, name, metric) {
+/**
+ * The most frequent texts have a colour of their own; the others share one.
+ * @param {import("./scene.js").Scene} scene @param {ArrayLike<number>} column a text per node, or -1
+ * @param {string} name @param {string} metric @returns {Coloring}
+ */
+export function textColoring(scene, column, name, metric) {
   const counts = new Map();
   for (const text of column) if (text >= 0) counts.set(text, (counts.get(text) ?? 0) + 1);
   const shown = [...counts.keys()]

@@ -4,6 +4,7 @@ import { categoryColoring, metricColoring, roleColoring } from "./coloring.js";
 
 export class Colorings {
   #made = [];
+  #added = [];
   /** The one that fills the boxes. */
   current = 0;
 
@@ -19,6 +20,17 @@ export class Colorings {
     return (this.#made[index] ??= this.#make(index));
   }
 
+  /** Offers one more, after all others. @param {import("./coloring.js").Coloring} coloring @returns {number} its index */
+  add(coloring) {
+    const known = this.names.indexOf(colorName(coloring));
+    const index = known >= 0 ? known : this.names.length;
+    this.names[index] = colorName(coloring);
+    this.metricNames[index] = coloring.metric;
+    this.#made[index] = coloring;
+    if (known < 0) this.#added.push(index);
+    return index;
+  }
+
   #make(index) {
     const entry = this.scene.header.colors[index];
     if (!entry) return roleColoring(this.scene);
@@ -31,9 +43,18 @@ export class Colorings {
     this.#made[index] = metricColoring(this.scene, index, range);
   }
 
-  /** @returns {import("./coloring.js").Coloring[]} all but the last */
+  /** @returns {import("./coloring.js").Coloring[]} all but what a node is */
   overlays() {
-    return this.scene.header.colors.map((_, index) => this.at(index));
+    return [...this.scene.header.colors.keys(), ...this.#added].map((index) => this.at(index));
+  }
+
+  /** @returns {import("./coloring.js").Coloring[]} those with categories, the one in use first */
+  categorical() {
+    const used = this.#made[this.current];
+    return this.names
+      .map((_, index) => this.at(index))
+      .filter(({ categories }) => categories)
+      .sort((a, b) => Number(b === used) - Number(a === used));
   }
 
   /** @returns {import("./coloring.js").Coloring[]} those with numbers, the one in use first */

@@ -6,6 +6,7 @@ import { anchorIn, followed, nearestToMiddle } from "./follow.js";
 import { reached } from "./reach.js";
 import { SearchIndex } from "./search.js";
 import { answerNodes, nextRow, ranksOf, selectionOf } from "./selection.js";
+import { stageDiff } from "./stagediff.js";
 import { Trail } from "./trail.js";
 
 const READING_SCALE = 0.8;
@@ -198,6 +199,11 @@ export class FXGraphCompare extends Emitter {
       const { border, badge, label } = this.layers;
       viewer.setLayers({ border: layer(border), badge: layer(badge), label: layer(label) });
     }
+  }
+
+  /** Colours what changed from one pane to another. @param {number} base @param {number} head */
+  diffPanes(base, head) {
+    this.setColorBy(this.colorings.add(stageDiff(this.scene, base, head)));
   }
 
   /** Gives the coloured metric's scale other ends. @param {{min: number, max: number}|null} range null: its own */

@@ -16,7 +16,7 @@ const LEAST_HISTOGRAM = 3;
 export function legend(h, coloring, theme, actions = null) {
   const style = styleOf(coloring, theme);
   const parts = coloring.categories
-    ? [...categories(h, coloring, style, theme), ...specials(h, coloring, style, theme)]
+    ? [...categories(h, coloring, style, theme, actions?.find), ...specials(h, coloring, style, theme)]
     : [scale(h, coloring, style, actions), ...specials(h, coloring, style, theme)];
   return h("div", { class: "fx-legend", role: "group", "aria-label": "Legend" }, ...parts);
 }
@@ -156,10 +156,16 @@ export function specialEntries({ counts }) {
   });
 }
 
-function categories(h, coloring, style, theme) {
-  return coloring.categories.map((name, i) =>
-    swatch(h, style.fills[FIRST_STEP + i], `${name} ${grouped(coloring.counts[FIRST_STEP + i])}`, "", name, theme),
-  );
+/** A click on one finds its nodes. */
+function categories(h, coloring, style, theme, find) {
+  return coloring.categories.map((name, i) => {
+    const bucket = FIRST_STEP + i;
+    const text = `${name} ${grouped(coloring.counts[bucket])}`;
+    const key = swatch(h, style.fills[bucket], text, "", find ? `Find: ${name}` : name, theme);
+    const query = `${coloring.metric}:${name}`;
+    const onclick = () => find(/\s/.test(query) ? `"${query.replaceAll('"', "")}"` : query);
+    return find ? h("button", { class: "fx-find", onclick }, key) : key;
+  });
 }
 
 function swatch(h, fill, text, hatch, title, theme) {

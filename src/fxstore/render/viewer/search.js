@@ -32,7 +32,8 @@ export class SearchIndex {
   find(query) {
     const { scene } = this;
     const counts = scene.panes.map(() => 0);
-    const terms = termsOf(query, this.metrics());
+    const overlays = this.colorings?.categorical().map(({ metric }) => metric) ?? [];
+    const terms = termsOf(query, this.metrics(), overlays);
     if (!terms.length) return { nodes: [], counts };
     const kept = new Uint8Array(scene.nodeCount).fill(1);
     for (const term of terms) {
@@ -56,6 +57,7 @@ export class SearchIndex {
   test(term) {
     if (term.kind === "text") return this.inTexts(TEXT_FIELDS, term.text);
     if (term.kind === "field") return this.inField(term.field, term.text);
+    if (term.kind === "category") return this.inCategory(term.metric, term.text);
     const coloring = this.colorings.numeric().find(({ metric }) => metric === term.metric);
     if (term.kind === "state") {
       const buckets = STATE_BUCKETS[term.state];
@@ -63,6 +65,18 @@ export class SearchIndex {
     }
     const [holds, value] = [COMPARE[term.op], converted(term.value, term.unit, coloring.unit)];
     return (node) => hasNumber(coloring.buckets[node]) && holds(numberOf(coloring, node), value);
+  }
+
+  inCategory(metric, text) {
+    const { texts } = this.colorings.categorical().find((one) => one.metric === metric);
+    const wanted = text.toLowerCase();
+    const holds = new Map();
+    return (node) => {
+      const at = texts[node];
+      if (at < 0) return false;
+      if (!holds.has(at)) holds.set(at, this.scene.strings[at].toLowerCase().includes(wanted));
+      return holds.get(at);
+    };
   }
 
   inTexts(fields, text) {

@@ -26,12 +26,26 @@ export class ViewMenu {
       this.follow,
       h("h3", {}, "More overlays"),
       ...this.slots,
+      ...this.differences(h),
       metrics && compare.scene.panes.length > 1 && h("button", { onclick: scatter }, "Scatter of two panes…"),
     );
     this.root.addEventListener("toggle", () => this.root.open && this.refresh(h));
     compare.on("colorchange", () => {
       for (const { slot, select } of this.slots) select.value = String(compare.layers[slot]);
     });
+  }
+
+  /** What changed from one pane to another. */
+  differences(h) {
+    const { compare } = this;
+    const { panes } = compare.scene;
+    if (panes.length < 2) return [];
+    const name = ({ title, run }) => (panes.some((other) => other.run !== run) ? `${title} (${run})` : title);
+    const options = panes.map((pane) => [name(pane), pane.number]);
+    const [from, to] = [choice(h, "From", options, () => {}), choice(h, "To", options, () => {})];
+    to.select.value = "1";
+    const show = () => compare.diffPanes(Number(from.select.value), Number(to.select.value));
+    return [h("h3", {}, "What changed"), from, to, h("button", { onclick: show }, "Colour what changed")];
   }
 
   /** Finds out how deep modules go only when someone looks. */
