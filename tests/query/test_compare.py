@@ -227,15 +227,20 @@ def test_categories_colour_and_statistics_describe(drawn: Drawn) -> None:
         overlay("partition", [metric("float:a", "backend", None, text="xnnpack")], kind="category"),
         overlay(
             "values",
-            [metric("float:a", "mean", 0.5), metric("float:a", "histogram", None, text="[1, 0, 7]")],
+            [
+                metric("float:a", "mean", 0.5),
+                metric("float:a", "histogram", None, text='{"low": 0, "high": 1, "counts": [1, 0, 7]}'),
+            ],
             kind="statistics",
         ),
+        overlay("payload", [metric("float:b", "score", 2.0, text="an event")], kind="statistics"),
     ]
     with connect(":memory:") as opened:
         opened.commit(run({"float": graph(["a", "b"], chain("a", "b"))}, overlays=overlays))
         model = page_model(opened)
-        (color,) = model.colors
-        assert (color.metric, list(color.texts.values())) == ("backend", ["xnnpack"])
+        score, backend = model.colors
+        assert (score.metric, list(score.values.values())) == ("score", [2.0])
+        assert (backend.metric, list(backend.texts.values())) == ("backend", ["xnnpack"])
         assert list(model.statistics.values()) == [{"mean": 0.5, "histogram": [1, 0, 7]}]
 
 

@@ -347,7 +347,7 @@ def test_what_changed_between_two_panes_is_coloured_and_listed(open_page: Open) 
     page.get_by_text("View", exact=True).click()
     page.get_by_role("button", name="Colour what changed").click()
     keys = page.locator(".fx-legend .fx-key").all_text_contents()
-    assert {key.split()[0] for key in keys} == {"removed", "same", "added", "renamed"}
+    assert {key.split()[0] for key in keys} == {"removed", "same", "changed", "renamed"}
     page.locator(".fx-find", has_text="removed").click()
     assert page.locator(".fx-search input").input_value() == "change:removed"
     assert page.locator(".fx-found").all_text_contents() == ["6 found", "0 found"], "batch norms were folded"

@@ -237,13 +237,14 @@ def _sync(store: Store, runs: Sequence[CommittedRun]) -> tuple[Sets, dict[int, i
 
 
 def _colors(
-    numbers: Iterable[NodeValues], changes: Sequence[ColorBy], color_by: str | None, changes_first: bool
+    numbers: Sequence[NodeValues], changes: Sequence[ColorBy], color_by: str | None, changes_first: bool
 ) -> tuple[ColorBy, ...]:
     """Returns what can colour the nodes: accuracy, the rest and changes between runs, or what is asked for first."""
     offered: dict[tuple[str, str], ColorBy] = {}
     order: dict[tuple[str, str], tuple[object, ...]] = {}
+    describing = _describing(numbers)
     for one in numbers:
-        if one.kind == "statistics":
+        if one.overlay in describing:
             continue
         key = (one.overlay, one.metric)
         accuracy = one.kind == "accuracy"
@@ -267,25 +268,22 @@ def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
     return ColorBy(more.overlay, more.metric, values, missing, more.unit, more.better, texts)
 
 
-def _statistics(known: Iterable[NodeValues]) -> dict[int, dict[str, object]]:
-    """Returns what the overlays of statistics know of each node's value."""
+def _describing(known: Iterable[NodeValues]) -> set[str]:
+    """Returns the overlays that describe values themselves: those that hold histograms."""
+    return {one.overlay for one in known if one.kind == "statistics" and one.metric == "histogram" and one.texts}
+
+
+def _statistics(known: Sequence[NodeValues]) -> dict[int, dict[str, object]]:
+    """Returns what is known of each node's value: statistics, and the counts of its histogram."""
+    describing = _describing(known)
     out: dict[int, dict[str, object]] = {}
     for one in known:
-        if one.kind == "statistics":
+        if one.overlay in describing:
             for nid, value in one.values.items():
                 out.setdefault(nid, {})[one.metric] = value
             for nid, told in one.texts.items():
-                out.setdefault(nid, {})[one.metric] = _counts(told)
+                out.setdefault(nid, {})[one.metric] = json.loads(told)["counts"]
     return out
-
-
-def _counts(told: str) -> object:
-    """Returns a JSON list of counts as a list; other text as it is."""
-    try:
-        counts = json.loads(told)
-    except ValueError:
-        return told
-    return counts if isinstance(counts, list) else told
 
 
 def _answer(result: Result) -> Answer:

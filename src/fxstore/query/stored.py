@@ -88,7 +88,7 @@ def node_values(store: Store, run_id: str) -> list[NodeValues]:
 
 
 def node_texts(store: Store, run_id: str) -> list[NodeValues]:
-    """Returns the texts on the nodes of a run, per overlay and metric: categories, and histograms as JSON lists."""
+    """Returns the texts on the nodes of a run, per overlay and metric: categories, and histograms as JSON."""
     found: dict[tuple[int, str], NodeValues] = {}
     for row in store.rows_of("_page_texts", run_id).to_pylist():
         key = (row["number"], row["metric"])

@@ -31,7 +31,7 @@ export function stageDiff(scene, base, head) {
   for (const { number: pane, first, end } of scene.panes)
     if (pane !== base && pane !== head) coloring.buckets.fill(OTHER, first, end);
   coloring.counts[0] = 0;
-  coloring.counts[OTHER] = 1;
+  coloring.counts[OTHER] = Number(scene.panes.length > 2);
   return coloring;
 }
 

@@ -44,10 +44,10 @@ CREATE MACRO _page_equal_values(p_run) AS TABLE
 SELECT v.value_class, _nid(_key(p_run), v.ordinal) AS nid, v.port, v.evidence
 FROM read_parquet(_files(p_run, 'value_classes')) AS v ORDER BY v.value_class, v.ordinal, v.port;
 
--- One text per node and metric of an overlay: a category, or in an overlay of statistics the counts of a histogram.
+-- One text per node and metric that has no number: a category, or the histogram of a value.
 CREATE MACRO _page_texts(p_run) AS TABLE
 SELECT o.name AS overlay, o.overlay AS number, o.kind, m.metric,
        _nid(_key(p_run), m.ordinal) AS nid, min(m.text) AS text
 FROM _run_metrics(p_run) AS m JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay
-WHERE m.ordinal IS NOT NULL AND m.text IS NOT NULL
+WHERE m.ordinal IS NOT NULL AND m.text IS NOT NULL AND m.value IS NULL
 GROUP BY ALL ORDER BY number, m.metric, nid;
