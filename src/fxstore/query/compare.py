@@ -19,7 +19,7 @@ from fxstore.query.drawings import Drawings, box_sizes
 from fxstore.query.joining import Bridge, Sets, bridges, joined
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
 from fxstore.query.result import Result
-from fxstore.query.runpairs import change_colors
+from fxstore.query.run_changes import change_colors
 from fxstore.query.session import Store
 from fxstore.query.stored import (
     NodeValues,
