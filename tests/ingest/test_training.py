@@ -135,11 +135,16 @@ def test_forward_and_backward_share_sequence_numbers(torch: Any, store: Store) -
     a, b = (torch.randn(4, requires_grad=True) for _ in range(2))
     store.ingest(partitioned(torch, lambda a, b: (a.sin().cos().tanh() * b).sum(), a, b))
     pairs = store.sql(
-        "SELECT f.name, b.name FROM handles x JOIN nodes f USING (nid) JOIN handles y USING (namespace, handle)"
-        " JOIN nodes b ON b.nid = y.nid WHERE x.namespace = 'seq_nr' AND f.stage = 'forward' AND b.stage = 'backward'"
-        " AND b.role <> 'recomputed' AND f.name IN ('tanh', 'sum_1') ORDER BY ALL"
+        "SELECT f.name, b.name, l.evidence, l.inferred FROM links l JOIN nodes f ON f.nid = l.src_nid"
+        " JOIN nodes b ON b.nid = l.dst_nid WHERE l.note LIKE 'seq_nr%' AND f.name IN ('tanh', 'sum_1') ORDER BY ALL"
     ).fetchall()
-    assert pairs == [("sum_1", "expand"), ("tanh", "detach"), ("tanh", "detach_1"), ("tanh", "tanh_backward")]
+    backward = [("sum_1", "expand"), ("tanh", "detach"), ("tanh", "detach_1"), ("tanh", "tanh_backward")]
+    assert pairs == [(*pair, "handle", False) for pair in backward]
+    assert store.sql("SELECT stage, name FROM sync('forward', 'sum_1') ORDER BY ALL").fetchall() == [
+        ("forward", "sum_1"),
+        ("joint", "sum_1"),
+    ]
+    assert store.sql("SELECT count(*) FROM links WHERE inferred").fetchall() == [(0,)]
 
 
 @pytest.fixture(scope="module")

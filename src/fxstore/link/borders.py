@@ -15,12 +15,11 @@ def signature(pair: Pair) -> Iterator[Link]:
     run = pair.run
     index: dict[str, list[int]] = defaultdict(list)
     for a in pair.earlier:
-        if run.boundary[a] and (key := _signature_key(run, a)):
+        if key := _signature_key(run, a):
             index[key].append(a)
     for b in pair.open():
-        if run.boundary[b]:
-            for a in index.get(_signature_key(run, b) or "", ()):
-                yield Link(a, b, "signature")
+        if key := _signature_key(run, b):
+            yield from (Link(a, b, "signature") for a in index.get(key, ()))
 
 
 def _signature_key(run: Run, ordinal: int) -> str | None:

@@ -18,6 +18,7 @@ from fxstore.link.pair import Pair
 from fxstore.link.rules import link_pair
 from fxstore.link.run import Run, rows
 from fxstore.link.sets import sync_sets
+from fxstore.link.training import sequence_links
 from fxstore.link.unmatched import unmatched
 from fxstore.link.values import memberships, value_classes
 from fxstore.records import Stage, Structure
@@ -55,10 +56,11 @@ def _structure(stages: Sequence[Stage]) -> Structure:
     links = [link for pair in pairs for found in pair.to_earlier.values() for link in found]
     links += delegate_memberships(run)
     links.sort(key=lambda link: (link.src, link.dst))
+    told = sorted([*links, *sequence_links(run)], key=lambda link: (link.src, link.dst))
     classes = value_classes(run, pairs)
     columns: dict[str, Sequence[Sequence[object]]] = {
         "graphs": _columns(_graphs(run, stages)),
-        "links": _columns(links)[:5],
+        "links": _columns(told)[:5],
         "sync_sets": sync_sets(run, links, classes),
         "value_classes": memberships(run, classes),
         "ancestors": _columns(_ancestors(run)),

@@ -183,5 +183,5 @@ def same_name(pair: Pair) -> Iterator[Link]:
     }
     for b in waiting:
         a = index.get((run.graphs[run.graph[b]].path, run.name[b], run.op_type[b]))
-        if a is not None:
+        if a is not None and not (run.op_type[b] == "output" and run.role[a] != run.role[b]):
             yield Link(a, b, "name", True, "equal name and operator, no provenance recorded")
