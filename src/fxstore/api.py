@@ -28,6 +28,7 @@ class Store(across.Store):
         tags: Mapping[str, str] | None = None,
         *,
         model: str | None = None,
+        privacy: str | None = None,
         **options: Any,
     ) -> Run:
         """Takes a source in as one run.
@@ -39,7 +40,9 @@ class Store(across.Store):
             name: The run's name; default: the file's, or ``run``.
             tags: Free text by which runs are found again.
             model: Name of the model.
-            options: What the sources' adapters take.
+            privacy: ``public`` stores no source, no code, no texts, no values and nothing that is derived from them.
+            options: What the sources' adapters take. ``etdump`` and ``debug_buffer`` are for any source: the files of a
+                traced run of it, whose events are laid on its stages.
 
         Raises:
             SourceError: The source, or each of several, cannot be read; nothing is stored then.
@@ -49,21 +52,32 @@ class Store(across.Store):
         from fxstore import ingesting
 
         recorder = self.record(
-            name or ingesting.default_name(source), model=model, tags=tags, strict=not isinstance(source, Mapping)
+            name or ingesting.default_name(source),
+            model=model,
+            tags=tags,
+            strict=not isinstance(source, Mapping),
+            privacy=privacy,
         )
         return ingesting.ingest(recorder, source, options)
 
     def record(
-        self, name: str, model: str | None = None, tags: Mapping[str, str] | None = None, *, strict: bool = False
+        self,
+        name: str,
+        model: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        *,
+        strict: bool = False,
+        privacy: str | None = None,
     ) -> Recorder:
         """Returns a context manager that records one run, stage by stage.
 
         Args:
             strict: Raise a stage's error; else it is logged and stored, and the compile goes on.
+            privacy: As :meth:`ingest` takes it.
         """
         from fxstore.recording import Recorder
 
-        return Recorder(self.commit, name, model=model, tags=tags, strict=strict)
+        return Recorder(self.commit, name, model=model, tags=tags, strict=strict, privacy=privacy)
 
     def compare(
         self,
@@ -86,7 +100,8 @@ class Store(across.Store):
             highlight: A result, whose rows are listed beside the graphs, or nids.
             title: The page's title; default: the names of the runs.
             with_sources: Show absolute paths of source files, not only their ends.
-            privacy: ``public`` for a page without any line of source code.
+            privacy: ``public`` leaves out sources, code, texts, values, what is derived from these, and the rows of the
+                result; its nodes stay highlighted.
             hops: Draw only what is highlighted and what is that near to it; default: everything, and of more than
                 30,000 nodes what is within 3 hops.
             whole: Draw everything, however much it is.
@@ -95,19 +110,21 @@ class Store(across.Store):
             QueryError: A run, a stage or an overlay is not there, or the result names no node.
             UsageError: There is no such privacy.
         """
+        from fxstore.privacy import OVERLAY_KINDS, is_public
         from fxstore.query.compare import page_model
         from fxstore.render.page import Page
+        from fxstore.render.public import public_page
 
-        if privacy not in (None, "public"):
-            raise UsageError(f"there is no privacy {privacy!r}", hint="public, or none")
-        if privacy and with_sources:
+        if is_public(privacy) and with_sources:
             raise UsageError("a public page shows no sources", hint="leave out with_sources, or privacy")
         result = highlight if isinstance(highlight, Result) else None
         nids = None if highlight is None or isinstance(highlight, Result) else list(highlight)
         runs = [run] if isinstance(run, str) else list(run or [])
         stages = [stages] if isinstance(stages, str) else stages
-        model = page_model(self, runs or None, stages, color_by, result, nids, title, hops, whole)
-        return Page(replace(model, with_sources=with_sources, with_code=privacy is None))
+        public = is_public(privacy)
+        kinds = OVERLAY_KINDS if public else None
+        model = page_model(self, runs or None, stages, color_by, result, nids, title, hops, whole, kinds)
+        return Page(public_page(model) if public else replace(model, with_sources=with_sources))
 
     def _result(self, checked: Checked, params: session.Params | None, shown: str) -> Result:
         result = super()._result(checked, params, shown)

@@ -21,6 +21,7 @@ def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Ru
         SourceError: No source can be read; nothing is stored then.
         UsageError: No source takes one of the options, or numbers name nodes that stand in several places.
     """
+    options, traced = _traced(options)
     if isinstance(source, Mapping) and not is_training_step(source):
         if not source:
             raise UsageError("the dict of stages is empty", hint="pass {stage name: source}, in pipeline order")
@@ -29,8 +30,21 @@ def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Ru
         recorder.add(source)
     else:
         recorder.add(adapters.read(source, options))
+    if traced is not None:
+        recorder.add(traced)
     recorder.lay_overlays(strict=True)
     return recorder.finish()
+
+
+def _traced(options: Mapping[str, Any]) -> tuple[dict[str, Any], adapters.Ingested | None]:
+    """Returns the options without those of a traced run, and that run: what ``etdump`` and ``debug_buffer`` name."""
+    rest = dict(options)
+    dump, buffer = rest.pop("etdump", None), rest.pop("debug_buffer", None)
+    if dump is None and buffer is not None:
+        raise UsageError("a debug buffer alone tells nothing", hint="pass the ETDump that names its parts: etdump=")
+    if dump is None:
+        return rest, None
+    return rest, adapters.read(dump, {} if buffer is None else {"debug_buffer": buffer})
 
 
 def _several(recorder: Recorder, sources: Mapping[Any, object], options: Mapping[str, Any]) -> None:

@@ -11,10 +11,13 @@ from typing import Any, Self
 
 from fxstore.errors import UsageError, nearest
 from fxstore.ingest import adapters
+from fxstore.ingest.backends import BackendLayer
 from fxstore.ingest.overlays import Overlays, RunNodes
+from fxstore.ingest.privacy import public_run
 from fxstore.ingest.versions import loaded_versions
 from fxstore.link import structure_of
 from fxstore.measuring import Measuring, content, several_names
+from fxstore.privacy import is_public
 from fxstore.records import RunRecord, Stage, Structure
 
 _log = logging.getLogger("fxstore")
@@ -46,6 +49,7 @@ class Recorder(Measuring):
     Args:
         commit: Takes the finished run and returns its id.
         strict: Raise what would be logged.
+        privacy: ``public``, or None.
     """
 
     def __init__(
@@ -56,7 +60,9 @@ class Recorder(Measuring):
         model: str | None = None,
         tags: Mapping[str, str] | None = None,
         strict: bool = False,
+        privacy: str | None = None,
     ) -> None:
+        self._public = is_public(privacy)
         if not isinstance(name, str) or not name or not isinstance(model, str | None):
             raise UsageError("a run's name, and its model's, are texts", hint="pass name='nightly'")
         self.name = name
@@ -176,6 +182,7 @@ class Recorder(Measuring):
         if self.run is None:
             if not self._stages:
                 raise UsageError(f"run {self.name!r} has no stage", hint="call rec.stage(name, source) in the block")
+            self._overlays.wait([BackendLayer()])
             self.lay_overlays()
             self._overlays.aggregate()
             self._lay_static()
@@ -190,6 +197,8 @@ class Recorder(Measuring):
                 self._status,
             )
             names = tuple(stage.name for stage in self._stages)
+            if self._public:
+                record = public_run(record, structure_of)
             self.run = Run(self._commit(record), self.name, self._status, names, tuple(self._notes))
             self._sources.clear()
         return self.run

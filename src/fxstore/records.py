@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +25,7 @@ class Graph:
         source_graphs: The identity of each ``sources.graph`` number, in order. Process-local too.
         parent_path: Path of the graph that calls this one, or None at the top.
         parent_position: Position of the calling node there, or None.
+        payload: What a backend was handed for this graph, where it was; never stored.
         signature: For placeholders and outputs, what they stand for across renames: name to a stable key
             (``parameter:conv.weight``, ``input:0``, ``output:1``).
     """
@@ -37,6 +38,7 @@ class Graph:
     parent_path: str | None = None
     parent_position: int | None = None
     signature: dict[str, str] = field(default_factory=dict)
+    payload: bytes | None = field(default=None, repr=False, compare=False)
 
     @property
     def nodes(self) -> pa.Table:
@@ -58,6 +60,19 @@ class Graph:
 
 
 @dataclass(frozen=True)
+class Delegate:
+    """What a program's runtime maps tell about one delegate call.
+
+    Attributes:
+        backend: Name of the backend.
+        handles: Debug handles by the backend's own identifier of an event, a number where it is one.
+    """
+
+    backend: str
+    handles: dict[int | str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Stage:
     """One point of the pipeline, with a graph per method and their nested graphs.
 
@@ -65,6 +80,7 @@ class Stage:
         kind: ``graph``, ``exported``, ``edge``, ``lowered``, ``runtime`` or ``trace``.
         status: ``complete``, ``partial`` or ``failed``.
         note: What is missing and why, or None.
+        delegates: The delegate that an instruction calls, by method and instruction; never stored as such.
     """
 
     name: str
@@ -72,6 +88,7 @@ class Stage:
     kind: str = "graph"
     status: str = "complete"
     note: str | None = None
+    delegates: Mapping[str, Mapping[int, Delegate]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tests.render.made_pages import STAGES, Sketch, page_model
 from tests.render.unpacking import unpack
 
 from fxstore.render import Answer, ColorBy, DrawnGraph, PageModel, Pane
-from fxstore.render.columns import Columns, Strings, short_path
+from fxstore.render.columns import Columns, Strings, short_path, short_paths
 from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, TEXTS, encode
 
 
@@ -232,3 +232,18 @@ def test_equal_values_categories_and_what_is_left_out_come_through() -> None:
     assert out.columns["node.more"].tolist() == [0, 4951, 0, 0]
     assert out.header["leftOut"] == "4 of 100 nodes"
     assert out.header["statistics"] == [[0, {"mean": {"number": "NaN"}, "histogram": [1, 2]}]]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"args": {"0": "/home/me/work/net/lib.so"}}', '{"args": {"0": "work/net/lib.so"}}'),
+        ("open('/usr/lib/python3.11/site-packages/torch/x.py')", "open('torch/x.py')"),
+        ('{"0": "C:\\\\Users\\\\me\\\\work\\\\a.py"}', '{"0": "work/a.py"}'),
+        ("y = a / b / c", "y = a / b / c"),
+        ("y = a/b", "y = a/b"),
+        ("see https://example.org/a/b", "see https://example.org/a/b"),
+    ],
+)
+def test_paths_inside_a_text_are_short(text: str, shown: str) -> None:
+    assert short_paths(text) == shown

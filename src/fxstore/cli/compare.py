@@ -18,7 +18,7 @@ from fxstore.errors import UsageError
 @click.option("--color-by", metavar="OVERLAY", help="Overlay that colours the nodes.")
 @click.option("--title")
 @click.option("--with-sources", is_flag=True, help="Show absolute paths of source files.")
-@click.option("--privacy", type=click.Choice(["public"]), help="public: no line of source code.")
+@options.privacy
 @click.option("--hops", type=click.IntRange(0), help="Draw only the query's nodes and what is that near to them.")
 @click.option("--whole", is_flag=True, help="Draw everything, however much it is.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True)

@@ -20,9 +20,19 @@ if TYPE_CHECKING:
 @click.option("--name", help="Name of the run; default: the source's.")
 @click.option("--tag", "tags", multiple=True, metavar="K=V", help="May be given several times.")
 @click.option("-O", "--option", "given", multiple=True, metavar="K=V", help="For the adapters that take it.")
+@click.option("--etdump", type=click.Path(), help="ETDump of a traced run of the one SOURCE.")
+@click.option("--debug-buffer", type=click.Path(), help="The debug buffer that belongs to it.")
+@options.privacy
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
 def ingest(
-    store_path: str, name: str | None, tags: tuple[str, ...], given: tuple[str, ...], sources: tuple[str, ...]
+    store_path: str,
+    name: str | None,
+    tags: tuple[str, ...],
+    given: tuple[str, ...],
+    etdump: str | None,
+    debug_buffer: str | None,
+    privacy: str | None,
+    sources: tuple[str, ...],
 ) -> None:
     """Takes each SOURCE in as one run and prints its id; all are read before the first is stored.
 
@@ -32,11 +42,13 @@ def ingest(
 
     found = dict(_pair("--tag", tag) for tag in tags)
     runs = _runs(sources, dict(_pair("--option", text) for text in given))
-    if name is not None and len(runs) > 1:
-        raise UsageError("--name names one run, and there are several sources", hint="ingest them one by one")
+    if len(runs) > 1 and (name, etdump, debug_buffer) != (None, None, None):
+        what = "--name names one run" if name is not None else "--etdump is of one run"
+        raise UsageError(f"{what}, and there are several sources", hint="ingest them one by one")
+    traced = {key: path for key, path in (("etdump", etdump), ("debug_buffer", debug_buffer)) if path is not None}
     with connect(store_path) as store:
         for source, ingested in runs:
-            run = store.ingest(ingested, name=name or Path(source).stem, tags=found)
+            run = store.ingest(ingested, name=name or Path(source).stem, tags=found, privacy=privacy, **traced)
             click.echo(run.run_id)
             click.echo(f"Ingested {source} as run {run.name} ({run.run_id}): {', '.join(run.stages)}", err=True)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fxstore.errors import UsageError
+from fxstore.privacy import PROFILES
 
 if TYPE_CHECKING:
     from fxstore.api import Store
@@ -27,6 +28,11 @@ store = click.option(
     default="fxstore-runs",
     show_default=True,
     help="The store's directory; the environment variable FXSTORE_STORE names another default.",
+)
+privacy = click.option(
+    "--privacy",
+    type=click.Choice(PROFILES),
+    help="public: no sources, code, texts, values, nor what is derived from them.",
 )
 overwrite = click.option("-f", "--force", is_flag=True, help="Overwrite the output.")
 

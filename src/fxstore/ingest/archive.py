@@ -8,11 +8,14 @@ import stat
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import IO, BinaryIO, cast
+from typing import IO, BinaryIO, TypeVar, cast
 
 from fxstore.errors import SourceError
+
+V = TypeVar("V")
 
 MAX_ENTRIES = 10_000
 MAX_DIRECTORY_BYTES = 4 << 20
@@ -95,6 +98,20 @@ class Archive:
             raise self.error(f"is not JSON: {error}", name) from error
         except _BROKEN as error:
             raise self.error(f"cannot be read: {_cause(error)}", name) from error
+
+    def converted(self, name: str, convert: Callable[[object], V]) -> V:
+        """Returns what a function makes of an entry's JSON.
+
+        Raises:
+            SourceError: As :meth:`json`, or the document is not what the function expects.
+        """
+        document = self.json(name)
+        try:
+            return convert(document)
+        except RecursionError as error:
+            raise self.error("is nested too deeply", name) from error
+        except (ValueError, OverflowError) as error:
+            raise self.error(" ".join(str(error).split())[:300], name) from error
 
     def _size(self) -> int:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -104,6 +104,10 @@ class GraphBuilder:
         self._roles.append((position, role))
         return position
 
+    def name(self, position: int) -> str:
+        """Returns the name of a node that was added."""
+        return str(self._columns["name"][position])
+
     def use(self, src: int, src_port: int, dst: int, dst_arg: str) -> None:
         """Adds one use of the value (src, src_port) by ``dst`` at an argument path."""
         self._uses.append((src, src_port, dst, dst_arg, self._use_counts[dst]))
@@ -135,7 +139,7 @@ class GraphBuilder:
         """Returns the graph; the builder must not be used after it."""
         edges = _rows(tables.EDGES, self._uses)
         columns = {name: column for name, column in self._columns.items() if name != "attrs"}
-        columns["fingerprint"] = self._fingerprints()  # type: ignore[assignment]
+        columns["fingerprint"] = list(fingerprints(self._columns, (use[:4] for use in self._uses)))
         columns["attrs"] = self._columns["attrs"]
         return Graph(
             method=self.method,
@@ -155,22 +159,27 @@ class GraphBuilder:
             signature=self.signature,
         )
 
-    def _fingerprints(self) -> list[str]:
-        """Hashes each node with its inputs' operators: equal under renaming and renumbering."""
-        columns = self._columns
-        local = [
-            repr(cells)
-            for cells in zip(
-                columns["op_type"], columns["role"], columns["dtype"], columns["shape"], columns["attrs"], strict=True
-            )
-        ]
-        inputs: list[list[str]] = [[] for _ in local]
-        for src, port, dst, arg, _ in self._uses:
-            inputs[dst].append(f"{arg}<{port}:{local[src]}")
-        return [
-            hashlib.blake2b("\n".join((own, *used)).encode(), digest_size=8).hexdigest()
-            for own, used in zip(local, inputs, strict=True)
-        ]
+
+def fingerprints(columns: Mapping[str, Sequence[object]], uses: Iterable[tuple[int, int, int, str]]) -> list[str]:
+    """Hashes each node with its inputs' operators: equal under renaming and renumbering.
+
+    Args:
+        columns: Those of the nodes.
+        uses: Source, its port, target and argument path of each use, in order.
+    """
+    local = [
+        repr(cells)
+        for cells in zip(
+            columns["op_type"], columns["role"], columns["dtype"], columns["shape"], columns["attrs"], strict=True
+        )
+    ]
+    inputs: list[list[str]] = [[] for _ in local]
+    for src, port, dst, arg in uses:
+        inputs[dst].append(f"{arg}<{port}:{local[src]}")
+    return [
+        hashlib.blake2b("\n".join((own, *used)).encode(), digest_size=8).hexdigest()
+        for own, used in zip(local, inputs, strict=True)
+    ]
 
 
 def _rows(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:

@@ -82,6 +82,7 @@ class _Capture:
         path: str,
         parent: tuple[str, int] | None = None,
         backend: str | None = None,
+        payload: bytes | None = None,
     ) -> Iterator[Graph]:
         builder = GraphBuilder(self.method, path, [id(module.graph)])
         roles = _signature(builder, program, nested=parent is not None) if program is not None else {}
@@ -99,17 +100,16 @@ class _Capture:
                     builder.signature[node.name] = f"state:{node.target}"
             self._add(builder, node, role, module, backend)
         callers = _callers(module, builder)
-        yield builder.finish(*(parent or (None, None)))
+        yield replace(builder.finish(*(parent or (None, None))), payload=payload)
         prefix = f"{path}/" if path else ""
         for target, position in callers.items():
             inner = _attribute(module, target)
             if isinstance(inner, fx.GraphModule):
                 yield from self.walk(inner, None, prefix + target, (path, position))
             elif inner is not None and hasattr(inner, "original_module"):
-                original = inner.original_module
-                yield from self.walk(
-                    original.graph_module, original, prefix + target, (path, position), inner.backend_id
-                )
+                original, at = inner.original_module, (path, position)
+                data = getattr(inner, "processed_bytes", None)
+                yield from self.walk(original.graph_module, original, prefix + target, at, inner.backend_id, data)
 
     def _add(
         self, builder: GraphBuilder, node: fx.Node, role: str, module: fx.GraphModule, backend: str | None

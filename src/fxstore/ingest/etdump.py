@@ -1,14 +1,12 @@
 """Reads an ETDump and its debug buffer: what ran, how long it took, and the tensors that were logged.
 
 The file is a FlatBuffer of ``executorch/devtools/etdump/etdump_schema_flatcc.fbs``. It is walked directly, since
-``executorch.devtools`` takes ten seconds to import and starts a compiler for each file; neither torch nor executorch
-is needed.
+``executorch.devtools`` takes ten seconds to import and starts a compiler for each file; no package is needed.
 """
 
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,7 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.errors import MissingExtraError, SourceError
+from fxstore.errors import SourceError
+from fxstore.ingest.flatbuffer import BROKEN, Buffer, Table
 
 Array = npt.NDArray[Any]
 
@@ -122,73 +121,20 @@ def read_etdump(etdump: bytes, debug_buffer: bytes | memoryview | None = None) -
 
     Raises:
         SourceError: If the bytes are no ETDump.
-        MissingExtraError: Without the ``flatbuffers`` package.
     """
     reader = _Reader(debug_buffer)
     try:
         root = _root(etdump)
         blocks = tuple(reader.block(run) for run in root.tables(1))
-    except (struct.error, IndexError, ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
+    except BROKEN as error:
         raise SourceError("broken ETDump", hint="write it again with write_etdump_result_to_file") from error
     return Dump(blocks, reader.used_bytes)
 
 
-class _Fields:
-    """One FlatBuffer table, by field number in the order of the schema."""
-
-    def __init__(self, table: Any) -> None:
-        self._table = table
-
-    def _offset(self, field: int) -> int:
-        return int(self._table.Offset(4 + 2 * field))
-
-    def number(self, field: int, code: str, default: int = 0) -> int:
-        offset = self._offset(field)
-        if not offset:
-            return default
-        return int(struct.unpack_from("<" + code, self._table.Bytes, offset + self._table.Pos)[0])
-
-    def text(self, field: int) -> str | None:
-        offset = self._offset(field)
-        return self._table.String(offset + self._table.Pos).decode("utf-8", "replace") if offset else None
-
-    def table(self, field: int) -> _Fields | None:
-        offset = self._offset(field)
-        return self._at(self._table.Indirect(offset + self._table.Pos)) if offset else None
-
-    def tables(self, field: int) -> Iterator[_Fields]:
-        start, count = self._vector(field, 4)
-        for i in range(count):
-            yield self._at(self._table.Indirect(start + 4 * i))
-
-    def longs(self, field: int) -> tuple[int, ...]:
-        start, count = self._vector(field, 8)
-        return struct.unpack_from(f"<{count}q", self._table.Bytes, start) if count else ()
-
-    def _vector(self, field: int, item: int) -> tuple[int, int]:
-        offset = self._offset(field)
-        if not offset:
-            return 0, 0
-        start, count = self._table.Vector(offset), self._table.VectorLen(offset)
-        if start + item * count > len(self._table.Bytes):
-            raise ValueError("vector beyond the end")
-        return start, count
-
-    def _at(self, position: int) -> _Fields:
-        if not 0 <= position < len(self._table.Bytes):
-            raise ValueError("table beyond the end")
-        return _Fields(type(self._table)(self._table.Bytes, position))
-
-
-def _root(data: bytes) -> _Fields:
-    try:
-        from flatbuffers.table import Table
-    except ImportError as error:
-        raise MissingExtraError("reading an ETDump", "executorch") from error
+def _root(data: bytes) -> Table:
     for prefix in (4, 0):  # with a size before it, as the runtime writes it, or without
         if data[prefix + 4 : prefix + 8] == _IDENTIFIER:
-            position = prefix + struct.unpack_from("<I", data, prefix)[0]
-            return _Fields(Table(bytearray(data), position))
+            return Buffer(data).root(prefix)
     raise SourceError("not an ETDump", hint="pass the file that write_etdump_result_to_file wrote first (.etdp)")
 
 
@@ -197,19 +143,19 @@ class _Reader:
         self.buffer = debug_buffer
         self.used_bytes = 0
 
-    def block(self, run: _Fields) -> Block:
+    def block(self, run: Table) -> Block:
         events = tuple(self._events(run.tables(3)))
         ran = any(e.name == "Method::execute" or e.kind in ("kernel", "operator", "delegate_call") for e in events)
         return Block(run.text(0) or "", events, ran)
 
-    def _events(self, rows: Iterator[_Fields]) -> Iterator[Event]:
+    def _events(self, rows: Iterator[Table]) -> Iterator[Event]:
         for row in rows:
             if (profile := row.table(0)) is not None:
                 yield _profile_event(profile)
             elif (debug := row.table(2)) is not None:
                 yield self._debug_event(debug)
 
-    def _debug_event(self, row: _Fields) -> Event:
+    def _debug_event(self, row: Table) -> Event:
         entry = row.table(2)
         is_output = entry is not None and (flag := entry.table(7)) is not None and bool(flag.number(0, "b"))
         return Event(
@@ -220,7 +166,7 @@ class _Reader:
             values=tuple(self._logged(entry)) if entry is not None else (),
         )
 
-    def _logged(self, entry: _Fields) -> Iterator[Logged]:
+    def _logged(self, entry: Table) -> Iterator[Logged]:
         tensor, several = entry.table(1), entry.table(2)
         if tensor is not None:
             yield self._tensor(tensor)
@@ -229,8 +175,13 @@ class _Reader:
         else:
             yield Logged(None, _NOT_A_TENSOR)
 
-    def _tensor(self, row: _Fields) -> Logged:
-        scalar, sizes, strides, offset = row.number(0, "b"), row.longs(1), row.longs(2), row.number(3, "q")
+    def _tensor(self, row: Table) -> Logged:
+        scalar, sizes, strides, offset = (
+            row.number(0, "b"),
+            row.numbers(1, "q"),
+            row.numbers(2, "q"),
+            row.number(3, "q"),
+        )
         if scalar not in _DTYPES:
             return Logged(None, f"scalar type {scalar} is not read")
         dtype = np.dtype(_DTYPES[scalar])
@@ -259,9 +210,9 @@ def _shaped(flat: Array, sizes: Sequence[int], strides: Sequence[int]) -> Logged
     return Logged(np.lib.stride_tricks.as_strided(flat, sizes, [s * item for s in strides], writeable=False))
 
 
-def _profile_event(row: _Fields) -> Event:
+def _profile_event(row: Table) -> Event:
     name, delegate_id = row.text(0), _delegate_id(row, 3)
-    kind = _kind(name, delegate_id, row.number(1, "i"))
+    kind = kind_of(name, delegate_id, row.number(1, "i"))
     start, end = row.number(6, "Q"), row.number(7, "Q")
     return Event(
         kind=kind,
@@ -273,7 +224,8 @@ def _profile_event(row: _Fields) -> Event:
     )
 
 
-def _kind(name: str | None, delegate_id: str | int | None, chain: int) -> str:
+def kind_of(name: str | None, delegate_id: str | int | None, chain: int) -> str:
+    """Returns the kind of a timed event, as :class:`Event` has it; a negative chain is no instruction's."""
     if (kind := _KINDS.get(name or "")) is not None:
         return kind
     if delegate_id is not None:
@@ -283,6 +235,6 @@ def _kind(name: str | None, delegate_id: str | int | None, chain: int) -> str:
     return "framework" if chain < 0 else "other"
 
 
-def _delegate_id(row: _Fields, field: int) -> str | int | None:
+def _delegate_id(row: Table, field: int) -> str | int | None:
     text, number = row.text(field + 1), row.number(field, "i", -1)
     return text or (number if number >= 0 else None)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fxstore.ingest.archive import Archive
 from fxstore.ingest.export_json import Program, read_program
 from fxstore.ingest.typed_json import Malformed, each, member, optional, typed
-from fxstore.records import Stage
+from fxstore.records import Delegate, Stage
 
 _IDENTIFIER = "ETRECORD_V0"
 _EXPORTED = "exported_program"
@@ -27,19 +27,6 @@ _RESERVED = frozenset({_IDENTIFIER, _GRAPH_ID, *_MAPS, *_TENSORS})
 _HINT = "save the record again with ETRecord.save()"
 
 V = TypeVar("V")
-
-
-@dataclass(frozen=True)
-class Delegate:
-    """What a record tells about one delegate call.
-
-    Attributes:
-        backend: Name of the backend.
-        handles: Debug handles by the backend's own identifier, a number where it is one.
-    """
-
-    backend: str
-    handles: dict[int | str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,9 +81,9 @@ class _Record:
             raise archive.error(f"not an ETRecord, or cut off: its entry {_IDENTIFIER!r} is missing")
 
     def read(self) -> EtRecordFile:
-        handles = self._map("debug_handle_map", _handles)
-        delegates = self._map("delegate_map", _delegate)
-        num_outs = self._map("instruction_id_to_num_outs_map", _count)
+        handles = self._map("debug_handle_map", handles_of)
+        delegates = self._map("delegate_map", delegates_of)
+        num_outs = self._map("instruction_id_to_num_outs_map", counts_of)
         graph_id = self._number(_GRAPH_ID)
         entries = self._entries([*handles, *delegates, *num_outs])
         stages = tuple(self._stages(entries, graph_id))
@@ -155,7 +142,7 @@ class _Record:
 
     def _program(self, entry: _Entry, graph_id: int | None) -> Program:
         identities = [graph_id] if graph_id and entry.name == _EXPORTED else []
-        return self._convert(entry.name, lambda document: read_program(document, entry.method, identities))
+        return self.archive.converted(entry.name, lambda document: read_program(document, entry.method, identities))
 
     def _missing(self, stages: set[str], runtime: bool) -> None:
         if not stages:
@@ -169,24 +156,13 @@ class _Record:
                 self.notes.append(what)
                 self.partial |= needed
 
-    def _map(self, name: str, convert: Callable[[object], V]) -> dict[str, dict[int, V]]:
-        if name not in self.archive.names:
-            return {}
-        return self._convert(name, lambda document: _by_method(document, convert))
+    def _map(self, name: str, convert: Callable[[object], dict[str, V]]) -> dict[str, V]:
+        return self.archive.converted(name, convert) if name in self.archive.names else {}
 
     def _number(self, name: str) -> int | None:
         if name not in self.archive.names:
             return None
-        return self._convert(name, lambda document: typed(document, int, "the graph's number"))
-
-    def _convert(self, name: str, convert: Callable[[object], V]) -> V:
-        document = self.archive.json(name)
-        try:
-            return convert(document)
-        except RecursionError as error:
-            raise self.archive.error("is nested too deeply", name) from error
-        except (ValueError, OverflowError) as error:
-            raise self.archive.error(" ".join(str(error).split())[:300], name) from error
+        return self.archive.converted(name, lambda document: typed(document, int, "the graph's number"))
 
 
 def _located(name: str) -> _Entry:
@@ -197,6 +173,25 @@ def _located(name: str) -> _Entry:
     stage, slash, method = name.rpartition("/")
     stage, method = (stage, method) if slash else (name, "forward")
     return _Entry(name, f"graph_map/{stage}" if stage in ("exported", "edge") else stage, method)
+
+
+def handles_of(document: object) -> dict[str, dict[int, tuple[int, ...]]]:
+    """Returns a parsed ``debug_handle_map``: method and instruction to debug handles.
+
+    Raises:
+        Malformed: It is none. So for the two below.
+    """
+    return _by_method(document, _handles)
+
+
+def delegates_of(document: object) -> dict[str, dict[int, Delegate]]:
+    """Returns a parsed ``delegate_map``: method and instruction to the delegate that it calls."""
+    return _by_method(document, _delegate)
+
+
+def counts_of(document: object) -> dict[str, dict[int, int | tuple[int, ...]]]:
+    """Returns a parsed ``instruction_id_to_num_outs_map``: method and instruction to its number of outputs."""
+    return _by_method(document, _count)
 
 
 def _by_method(document: object, convert: Callable[[object], V]) -> dict[str, dict[int, V]]:

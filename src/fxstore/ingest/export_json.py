@@ -25,7 +25,7 @@ from fxstore.ingest.export_arguments import (
     output,
 )
 from fxstore.ingest.export_metadata import Metadata, chains, handles
-from fxstore.ingest.names import op_type
+from fxstore.ingest.names import UNREGISTERED, is_registered, op_type
 from fxstore.ingest.typed_json import Malformed, each, member, optional, typed, union
 from fxstore.records import Graph
 
@@ -177,7 +177,7 @@ class _Reader:
             values=[scope.values.of(port.name) for port in ports] if ports else [scope.values.of(only.name)],
             place=origin.place,
             backend=delegate.backend if isinstance(delegate, Nested) else scope.backend,
-            attrs={"args": constants} if constants else None,
+            attrs=_attrs(target, constants),
         )
         scope.gives(name, position)
         if only.name is not None:
@@ -307,6 +307,13 @@ def _target(text: str) -> tuple[str, str]:
     if text == "memory.alloc":
         return _ALLOC, "alloc"
     return text, text.rpartition(".")[2]
+
+
+def _attrs(target: str, constants: dict[str, object]) -> dict[str, object]:
+    attrs: dict[str, object] = {"args": constants} if constants else {}
+    if not is_registered(target):
+        attrs["flag"] = UNREGISTERED
+    return attrs
 
 
 def _trees(target: str, node: dict[str, object], allocated: Set[str]) -> list[tuple[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 
 _SUFFIXED = re.compile(
@@ -12,7 +13,13 @@ _DIALECT = re.compile(r"^(executorch\.exir\.dialects\.edge\._ops|torch\.ops)\.")
 _REPR = re.compile(r"<(?:built-in (?:function|method)|function|class|EdgeOpOverload:) '?([\w.]+)")
 _FRAME = re.compile(r'^\s*File "(.*)", line (\d+), in .*$')
 _ROOT = re.compile(r"^L\['\w+'\]")
-_LIBRARIES = re.compile(r"[/\\](torch|torchao|executorch)[/\\]|^<")
+_OWN_NAMESPACES = frozenset({
+    "aten", "prim", "prims", "prims_rng", "inductor", "quantized", "quantized_decomposed", "dim_order_ops",
+    "executorch_prim", "executorch", "torchao", "et_vk", "backend", "edge", "_operator", "operator", "builtins", "math",
+    "torch", "memory",
+})  # fmt: skip
+UNREGISTERED = "operator not registered"
+_LIBRARIES = re.compile(r"[/\\](torch|torchao|executorch)[/\\]|^<(?!stdin>|ipython-input|string>)")
 
 
 @cache
@@ -32,6 +39,23 @@ def op_type(target: str) -> str:
 
 
 _PYTHON = frozenset({"torch", "_operator", "operator", "builtins", "math", "executorch"})
+
+
+def is_registered(target: str) -> bool:
+    """Tells whether an operator that a file names, such as ``lab.scale2.default``, is PyTorch's or known here.
+
+    Nothing is imported for it: without torch in the process only PyTorch's and ExecuTorch's own are known.
+    """
+    parts = target.split(".")
+    if len(parts) != 3 or parts[0] in _OWN_NAMESPACES:
+        return True
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    try:
+        return hasattr(getattr(getattr(torch.ops, parts[0]), parts[1]), parts[2])
+    except (AttributeError, RuntimeError):
+        return False
 
 
 def short_target(target: str) -> str:

@@ -55,6 +55,7 @@ def page_model(
     title: str | None = None,
     hops: int | None = None,
     whole: bool = False,
+    kinds: Sequence[str] | None = None,
 ) -> PageModel:
     """Returns the page of some runs' stages side by side.
 
@@ -70,6 +71,7 @@ def page_model(
         hops: Draw only the highlighted nodes, their counterparts and what is that near to them; by default everything,
             and of more than 30,000 nodes what is within 3 hops.
         whole: Draw everything, however much it is.
+        kinds: The kinds of overlays that may colour; by default all.
 
     Raises:
         QueryError: A run, stage or overlay does not exist, or ``result`` names no node.
@@ -93,6 +95,8 @@ def page_model(
     panes = [_told(pane, ways) for pane in panes]
     changes = change_colors(store, shown, visible)
     known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
+    if kinds is not None:
+        known = [one for one in known if one.kind in kinds]
     return PageModel(
         title=title or ", ".join(dict.fromkeys(run.name for run in shown)),
         panes=aligned(panes, sets, focus),

@@ -18,6 +18,8 @@ _ABSOLUTE: Final = re.compile(r"[/\\]|[A-Za-z]:[/\\]|file:")
 _PACKAGES: Final = re.compile(r".*[/\\](?:site|dist)-packages[/\\]", re.DOTALL)
 _HOME: Final = re.compile(r"(?:file:/*|[A-Za-z]:)?[/\\]?(?:(?:home|Users)[/\\][^/\\]+|root)[/\\]")
 _PARTS: Final = 3
+_PATHS = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:)?(?:(?:/|\\{1,2})[\w.+@~-]+){2,}")
+"""Absolute paths inside a text, JSON text included, where each backslash stands twice."""
 
 
 class Strings:
@@ -52,6 +54,11 @@ def short_path(path: str) -> str:
     if installed:
         return "/".join(parts)
     return "/".join((parts[1:] or parts if rest == path else parts)[-_PARTS:])
+
+
+def short_paths(text: str) -> str:
+    """Returns a text with every absolute path in it as :func:`short_path` has it."""
+    return _PATHS.sub(lambda found: short_path(found[0].replace("\\\\", "\\")), text)
 
 
 class Columns:

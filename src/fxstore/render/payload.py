@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fxstore.layout import Drawing
-from fxstore.render.columns import Columns, Strings, short_path
+from fxstore.render.columns import Columns, Strings, short_path, short_paths
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
 
 SCHEMA: Final = "fxstore.page"
@@ -116,6 +116,8 @@ def _nodes(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph], mod
         texts = _joined(graphs, name)
         if name == "source_file" and not model.with_sources:
             texts = [text and short_path(text) for text in texts]
+        if name in ("attrs", "source_code") and not model.with_sources:
+            texts = [text and short_paths(text) for text in texts]
         if name == "source_code" and not model.with_code:
             texts = [None] * len(texts)
         columns.ints(f"node.{name}", strings.numbers(texts), delta=name == "name")

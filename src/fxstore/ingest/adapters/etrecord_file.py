@@ -17,6 +17,9 @@ class EtRecordFileAdapter:
     def read(self, source: Path) -> Ingested:
         """Reads the record with zipfile and json alone."""
         from fxstore.ingest.etrecord import read_etrecord
+        from fxstore.ingest.handles import Maps, counts
 
         record = read_etrecord(source)
-        return Ingested(record.stages, status=record.status)
+        maps = Maps(record.debug_handle_map, record.delegate_map)
+        stages = tuple(maps.on(stage) for stage in record.stages)
+        return Ingested(stages, counts(record.num_outs), record.status)

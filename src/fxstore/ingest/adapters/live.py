@@ -53,7 +53,12 @@ class ProgramManagerAdapter:
         """Takes a snapshot of every method's graph and of the delegates in it."""
         emitted = _is(source, "executorch.exir.program._program", "ExecutorchProgramManager")
         programs = [(method, source.exported_program(method)) for method in sorted(source.methods)]
-        return Ingested((_stage("", "runtime" if emitted else "lowered", programs, emitted=emitted),))
+        stage = _stage("", "runtime" if emitted else "lowered", programs, emitted=emitted)
+        if not emitted:
+            return Ingested((stage,))
+        from fxstore.ingest.handles import Maps
+
+        return Ingested((Maps.of_live(source.debug_handle_map, source.delegate_map).on(stage),))
 
 
 class EtRecordAdapter:
@@ -84,12 +89,17 @@ class EtRecordAdapter:
         ]
         if source.edge_dialect_program is not None:
             stages.append(_stage("edge", "edge", _methods(source.edge_dialect_program, only)))
+        from fxstore.ingest.handles import Maps, counts_of_live
+
         complete = maps is not None
+        known = Maps.of_live(maps, source._delegate_map)
+        stages = [known.on(stage) for stage in stages]
         note = None if complete else "no runtime maps: the record never saw its ExecuTorch program"
         if not complete and stages:
             last = stages[-1]
             stages[-1] = Stage(last.name, last.graphs, last.kind, "partial", note)
-        return Ingested(tuple(stages), status="complete" if complete else "partial")
+        outputs = counts_of_live(source._instruction_id_to_num_outs_map)
+        return Ingested(tuple(stages), outputs, "complete" if complete else "partial")
 
 
 def _methods(program: Any, only: str | None) -> list[tuple[str, ExportedProgram]]:

@@ -1,0 +1,255 @@
+"""ETDumps on the nodes of a run: each event where it belongs, none twice, none silently lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.ingest.etdump_writer import dump, profile
+
+import fxstore
+from fxstore.ingest.alignment import agrees, align
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("executorch")
+
+
+class TestAlignment:
+    def test_fused_operators_have_no_event(self) -> None:
+        kinds = ["convert", "fully_connected", "convert", "gelu", "convert", "fully_connected", "add", "convert"]
+        events = [
+            "Convert (NC) #1", "Fully Connected (NC, QS8, QC8W) GEMM #1", "Invalid Unary Op #1",
+            "Fully Connected (NC, QS8, QC8W) GEMM #2", "Add (ND) #1", "Convert (NC) #2",
+        ]  # fmt: skip
+        assert align(kinds, events) == [0, 1, 3, 5, 6, 7]
+
+    def test_what_could_be_either_is_neither(self) -> None:
+        assert align(["static_reshape", "static_reshape", "add"], ["Static Reshape (NC) #1", "Add (ND) #1"]) == [
+            None,
+            2,
+        ]
+        assert align(["add"], ["Add (ND) #1", "Add (ND) #2"]) == [None, None]
+        assert align([], ["Add (ND) #1"]) == [None]
+
+    @pytest.mark.parametrize(
+        ("kind", "event", "same"),
+        [
+            ("conv2d", "Convolution (NHWC, QC8) IGEMM #1", True),
+            ("depthwise_conv2d", "Convolution (NHWC, F32) DWConv #1", True),
+            ("static_transpose", "Transpose (ND, X8) #1", True),
+            ("concatenate5", "Copy (NC, X32) #1", True),
+            ("sin", "Sine (NC) #1", True),
+            ("add", "Abs (NC) #1", False),
+            ("multiply", "Fully Connected (NC, F32) GEMM #1", False),
+            ("static_reshape", "Static Constant Pad #1", False),
+        ],
+    )
+    def test_kinds_and_kernels(self, kind: str, event: str, same: bool) -> None:
+        assert agrees(kind, event) is same
+
+    @given(st.lists(st.sampled_from(["add", "sin", "convert", "static_reshape"]), max_size=8), st.data())
+    def test_law_an_assignment_keeps_order_and_kind(self, kinds: list[str], data: st.DataObject) -> None:
+        names = {
+            "add": "Add (ND)",
+            "sin": "Sine (NC)",
+            "convert": "Convert (NC)",
+            "static_reshape": "Static Reshape (NC)",
+        }
+        kept = [k for k in kinds if data.draw(st.booleans())]
+        found = align(kinds, [names[k] for k in kept])
+        told = [i for i in found if i is not None]
+        assert told == sorted(set(told))
+        assert all(kinds[i] == kept[j] for j, i in enumerate(found) if i is not None)
+        if kept == kinds:
+            assert found == list(range(len(kinds)))
+
+
+class Net(torch.nn.Module):
+    """A delegate of several operators, portable kernels between delegates, and one of them twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(4, 4)
+        self.second = torch.nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        y = torch.sigmoid(self.first(x)) + 1.5
+        y = torch.cumsum(y, 1)
+        return torch.tanh(self.second(y))
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The network lowered and run: live objects, and files of the program, the record, the dump and its buffer."""
+    import warnings
+
+    from fxstore.ingest.device import run_pte
+
+    folder = tmp_path_factory.mktemp("traced")
+    torch.manual_seed(0)
+    inputs = (torch.randn(2, 4),)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+        from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+
+        program = to_edge_transform_and_lower(
+            torch.export.export(Net().eval(), inputs),
+            partitioner=[XnnpackPartitioner()],
+            compile_config=EdgeCompileConfig(_check_ir_validity=False),
+            generate_etrecord=True,
+        ).to_executorch()
+        program.get_etrecord().save(str(folder / "net.etrecord"))
+    (folder / "net.pte").write_bytes(program.buffer)
+    run = run_pte(program.buffer, [("forward", inputs)] * 2)
+    (folder / "net.etdp").write_bytes(run.etdump)
+    (folder / "net.bin").write_bytes(run.debug)
+    return {"program": program, "folder": folder, "inputs": inputs, "run": run}
+
+
+@pytest.fixture
+def store() -> Iterable[fxstore.Store]:
+    with fxstore.connect(":memory:") as opened:
+        yield opened
+
+
+EVENTS = (
+    "SELECT n.name, n.path, m.metric, m.text, m.sample, m.reason, m.value, n.op_type FROM metrics m "
+    "JOIN overlays o USING (overlay_id) LEFT JOIN nodes n USING (nid) WHERE o.kind = 'latency'"
+)
+
+
+def lines(store: fxstore.Store, metric: str, sample: int | None = 0) -> list[tuple[Any, ...]]:
+    chosen = "" if sample is None else f" AND m.sample = {sample}"
+    return store.sql(f"{EVENTS} AND m.metric = '{metric}'{chosen}").fetchall()
+
+
+@pytest.mark.parametrize("kind", ["live", "pte"])
+def test_every_event_is_on_its_operator(store: fxstore.Store, compiled: dict[str, Any], kind: str) -> None:
+    source = compiled["program"] if kind == "live" else compiled["folder"] / "net.pte"
+    run = store.ingest({"runtime": source, "latency": compiled["folder"] / "net.etdp"})
+    assert (run.status, run.notes) == ("complete", ())
+    own = lines(store, "latency")
+    assert sorted({row[3] for row in own if row[3] != "DELEGATE_CALL"}) == ["native_call_cumsum.out"]
+    assert [row[7] for row in own if row[3] == "native_call_cumsum.out"] == ["cumsum"]
+    assert len([row for row in own if row[3] == "DELEGATE_CALL"]) == 2
+    inner = lines(store, "latency_inner")
+    assert inner
+    assert all(row[1].startswith("lowered_module") and row[5] is None for row in inner), inner
+    by_event = {row[3].partition(" (")[0]: row[7] for row in inner}
+    assert {"Fully Connected", "Sigmoid", "TanH", "Add"} <= by_event.keys()
+    assert by_event["Sigmoid"] == "sigmoid"
+    assert by_event["TanH"] == "tanh"
+    assert by_event["Add"] == "add"
+    assert len({row[0] + row[1] for row in inner}) == len(inner)
+
+
+def test_times_add_up_to_the_execution_and_none_counts_twice(store: fxstore.Store, compiled: dict[str, Any]) -> None:
+    store.ingest({"runtime": compiled["program"], "latency": compiled["folder"] / "net.etdp"})
+    for sample in (0, 1):
+        (whole,) = [r[6] for r in lines(store, "latency_framework", sample) if r[3] == "Method::execute"]
+        assert 0 < sum(row[6] for row in lines(store, "latency", sample)) <= whole
+    dispatched = lines(store, "latency_dispatch")
+    assert {row[3] for row in dispatched} == {"OPERATOR_CALL"}
+    assert all(row[0] is None for row in lines(store, "latency_framework", None))
+
+
+def test_a_record_has_its_times_by_handle_and_shared_ones_say_so(
+    store: fxstore.Store, compiled: dict[str, Any]
+) -> None:
+    store.ingest(compiled["folder"] / "net.etrecord", etdump=compiled["folder"] / "net.etdp")
+    own = lines(store, "latency")
+    assert [(row[3], row[7]) for row in own] == [("native_call_cumsum.out", "cumsum")]
+    shared = lines(store, "latency_shared")
+    assert {row[7] for row in shared} >= {"sigmoid", "tanh"}
+    assert all("XnnpackBackend" in row[5] for row in shared)
+
+
+def test_an_inspector_gives_the_same_times_as_its_file(store: fxstore.Store, compiled: dict[str, Any]) -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from executorch.devtools import Inspector
+
+        inspector = Inspector(etdump_path=str(compiled["folder"] / "net.etdp"))
+    both = {}
+    for name, source in (("file", compiled["folder"] / "net.etdp"), ("live", inspector)):
+        store.ingest({"runtime": compiled["program"], "latency": source}, name=name)
+        rows = store.sql(f"{EVENTS} AND m.run_id = (SELECT run_id FROM runs WHERE name = '{name}')").fetchall()
+        both[name] = sorted(
+            (row[0] or "", row[2], row[3], row[4] or 0, round(row[6])) for row in rows if row[2] != "latency_framework"
+        )
+    assert [row[:4] for row in both["live"]] == [row[:4] for row in both["file"]]
+    assert max(abs(a[4] - b[4]) for a, b in zip(both["live"], both["file"], strict=True)) <= 1
+
+
+def test_events_of_another_program_are_listed_and_lie_nowhere(
+    store: fxstore.Store, compiled: dict[str, Any], tmp_path: Path
+) -> None:
+    events = [profile("native_call_gelu.out", 0, 0, 5), profile("OPERATOR_CALL", 0, 0, 6)]
+    (tmp_path / "other.etdp").write_bytes(dump(events))
+    run = store.ingest({"runtime": compiled["program"], "latency": tmp_path / "other.etdp"})
+    assert run.notes == ("latency: execution 0 of the dump fits no method of this run",)
+    rows = store.sql(f"{EVENTS}").fetchall()
+    assert [(row[0], row[2], row[3], row[5]) for row in rows] == [
+        (None, "latency_unplaced", "native_call_gelu.out", "fits no method of this run"),
+        (None, "latency_unplaced", "OPERATOR_CALL", "fits no method of this run"),
+    ]
+
+
+def test_what_is_not_told_stays_on_the_call_with_the_reason(
+    store: fxstore.Store, compiled: dict[str, Any], tmp_path: Path
+) -> None:
+    events = [
+        profile("Sigmoid (NC) #1", 0, 0, 1, delegate_id=7),
+        profile("Sigmoid (NC) #2", 0, 1, 2, delegate_id=8),
+        profile("DELEGATE_CALL", 0, 0, 3),
+    ]
+    (tmp_path / "odd.etdp").write_bytes(dump(events))
+    store.ingest({"runtime": compiled["program"], "latency": tmp_path / "odd.etdp"})
+    inner = lines(store, "latency_inner")
+    assert {(row[7], row[5]) for row in inner} == {
+        ("executorch_call_delegate", "could be several operators of the delegate, or none")
+    }
+
+
+class TestBackends:
+    QUERY = (
+        "SELECT n.stage, n.name, n.op_type, m.text, m.status, m.reason FROM metrics m JOIN overlays o USING "
+        "(overlay_id) JOIN nodes n USING (nid) WHERE o.name = 'backend' AND o.kind = 'category'"
+    )
+
+    def test_each_operator_of_what_is_lowered_has_an_owner(
+        self, store: fxstore.Store, compiled: dict[str, Any]
+    ) -> None:
+        store.ingest({"edge": compiled["folder"] / "net.etrecord", "runtime": compiled["program"]})
+        rows = store.sql(self.QUERY).fetchall()
+        for stage in ("edge/edge", "runtime"):
+            owners = {(row[2], row[3]) for row in rows if row[0] == stage}
+            assert ("cumsum", "portable") in owners
+            assert {("sigmoid", "XnnpackBackend"), ("tanh", "XnnpackBackend")} <= owners
+        assert {row[4] for row in rows} == {"ok"}
+
+    def test_a_handle_that_both_share_tells_nothing(self, store: fxstore.Store, compiled: dict[str, Any]) -> None:
+        from fxstore.ingest import adapters
+        from fxstore.ingest.etrecord import read_etrecord
+        from fxstore.ingest.handles import Maps
+        from fxstore.records import Delegate
+
+        (edge,) = (s for s in read_etrecord(compiled["folder"] / "net.etrecord").stages if s.name == "edge")
+        rows = edge.graphs[0].tables["handles"].to_pylist()
+        at = edge.graphs[0].nodes["op_type"].to_pylist().index("sigmoid")
+        handle = next(r["handle"] for r in rows if (r["position"], r["namespace"]) == (at, "debug_handle"))
+        maps = Maps({"forward": {90: (handle,), 91: (handle,)}}, {"forward": {90: Delegate("MadeUpBackend")}})
+        store.ingest(adapters.Ingested((maps.on(edge),)))
+        reasons = {row[5] for row in store.sql(self.QUERY).fetchall() if row[4] == "not_measured"}
+        assert any("MadeUpBackend and portable" in str(reason) for reason in reasons), reasons
+
+    def test_a_run_without_delegates_has_none(self, store: fxstore.Store, compiled: dict[str, Any]) -> None:
+        store.ingest(torch.export.export(Net().eval(), compiled["inputs"]))
+        assert store.sql(self.QUERY).fetchall() == []
