@@ -1,25 +1,37 @@
-"""Times the layout and measures what it draws, beside fast-sugiyama where that is safe to call.
+"""Times the layout and measures what it draws, beside fast-sugiyama, dot and ELK where they are there and finish.
 
-Run from the repository's root: ``python -m bench.layout [STORE ...]``. Without a store only generated graphs are drawn;
-with one, its graphs of at least fifty nodes as well.
+Run from the repository's root: ``python -m bench.layout [STORE or GRAPH.json ...]``. Real models and generated graphs
+are drawn, the graphs of a store with at least fifty nodes, and any graph that a JSON file gives as ``sizes``,
+``edges`` and ``paths``. dot is taken from the path; for ELK, ``ELKJS`` names a directory where ``npm install elkjs`` was run.
+
+Columns: peak memory of a process of its own, nodes missing, edges not drawn, pairs of boxes that overlap, crossings and
+length per edge, extent, share of the longest path that is straight, and share of old nodes that moves in x when a
+quantise and a dequantise node come into one edge.
 """
 
 from __future__ import annotations
 
-import subprocess
+import json
+import os
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from tests.layout import graphs
+from bench.layout_engines import Drawn, Lines, NotDrawn, dot, elk, fast_sugiyama
+from tests.layout import graphs, real
+from tests.layout.edits import inserted
 from tests.layout.graphs import Graph
 from tests.layout.laws import longest_path
 
 from fxstore.layout import Drawing
 
-PEER_LIMIT_S = 60
+PEER_NODES = 3000
+"""Larger graphs are drawn by fxstore alone."""
+STABLE_NODES = (600, 1200)
+"""Of graphs up to so many nodes, for others and for ours, it is measured how many of them move."""
 SAMPLE = 3000
 
 GENERATED: dict[str, Callable[[], Graph]] = {
@@ -34,14 +46,6 @@ GENERATED: dict[str, Callable[[], Graph]] = {
     "random, 10000 nodes": lambda: graphs.random_dag(10_000, reach=6),
     "chain of 100000": lambda: graphs.chain(100_000),
 }
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Polylines of a drawing: ``points[offsets[e]:offsets[e + 1]]`` for each edge."""
-
-    points: np.ndarray
-    offsets: np.ndarray
 
 
 def crossings_per_edge(graph: Graph, lines: Lines) -> float:
@@ -89,88 +93,75 @@ def overlaps(graph: Graph, centre: np.ndarray) -> int:
     return count
 
 
-def measure(name: str, engine: str, graph: Graph, seconds: float, centre: np.ndarray, lines: Lines) -> None:
+def measure(name: str, graph: Graph, drawn: Drawn, moved: float | None, megabytes: float | None) -> None:
     """Prints one row."""
     half = np.array(graph.sizes) / 2
-    width, height = (centre + half).max(axis=0) - (centre - half).min(axis=0)
-    undrawn = int((np.diff(lines.offsets) < 2).sum())
+    there = np.isfinite(drawn.centre).all(axis=1)
+    low, high = (drawn.centre - half)[there], (drawn.centre + half)[there]
+    width, height = high.max(axis=0) - low.min(axis=0)
+    steps = np.abs(np.diff(drawn.lines.points, axis=0))
+    owner = np.repeat(np.arange(len(graph.edges)), np.diff(drawn.lines.offsets))
+    length = np.hypot(*steps[owner[1:] == owner[:-1]].T).sum() / max(len(graph.edges), 1)
     spine = longest_path(len(graph.sizes), graph.edges)
-    straight = np.mean(np.abs(np.diff(centre[spine, 0])) < 2) if len(spine) > 1 else 1
+    straight = np.mean(np.abs(np.diff(drawn.centre[spine, 0])) < 2) if len(spine) > 1 else 1
+    undrawn = int((np.diff(drawn.lines.offsets) < 2).sum())
     print(
-        f"{name:26} {engine:14} {len(graph.sizes):7} {len(graph.edges):7} {seconds:7.2f} "
-        f"{seconds / len(graph.sizes) * 1e6:8.0f} {overlaps(graph, centre):8} {undrawn:8} "
-        f"{crossings_per_edge(graph, lines):7.2f} {width:8.0f} {height:9.0f} {width / height:6.2f} {straight:8.0%}",
+        f"{name:22} {drawn.engine:13} {len(graph.sizes):6} {len(graph.edges):6} {drawn.seconds:7.2f} "
+        f"{drawn.seconds / len(graph.sizes) * 1e6:7.0f} {'' if megabytes is None else f'{megabytes:.0f}':>4} "
+        f"{int((~there).sum()):4} {undrawn:4} {overlaps(graph, drawn.centre):5} "
+        f"{crossings_per_edge(graph, drawn.lines):7.2f} {length:7.0f} {width:7.0f} {height:8.0f} {width / height:6.2f} "
+        f"{straight:6.0%} {'' if moved is None else f'{moved:.1%}':>6}",
         flush=True,
     )
 
 
-def ours(name: str, graph: Graph) -> None:
-    """Measures our drawing."""
+def ours(graph: Graph) -> Drawn:
+    """Draws with fxstore."""
     began = time.process_time()
     drawing: Drawing = graph.draw()
     seconds = time.process_time() - began
     centre = np.stack([drawing.x, drawing.y], axis=1).astype(np.float64)
-    measure(name, "fxstore", graph, seconds, centre, Lines(drawing.points.astype(np.float64), drawing.offsets))
+    return Drawn("fxstore", seconds, centre, Lines(drawing.points.astype(np.float64), drawing.offsets))
 
 
-PEER = """
-import sys, time
-from fast_sugiyama import from_edges
-edges = [tuple(map(int, line.split())) for line in sys.stdin]
-began = time.process_time()
-layouts = from_edges(edges)
-seconds = time.process_time() - began
-print(seconds)
-for v, (x, y) in layouts[0][0]:
-    print(v, x, y)
-"""
+def peak_megabytes(graph: Graph) -> float:
+    """Returns the peak memory of a process of its own that draws a graph, all of Python included."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        graph.draw()
+        status = Path("/proc/self/status").read_text()
+        os.write(writer, status.split("VmHWM:")[1].split()[0].encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        return int(pipe.read()) / 1024
 
 
-def peer(name: str, graph: Graph) -> None:
-    """Measures fast-sugiyama's drawing with straight edges, scaled until boxes of the mean size would not overlap."""
-    edges = sorted(set(graph.edges))
-    if not _is_safe(len(graph.sizes), edges):
-        print(f"{name:26} {'fast-sugiyama':14} not safe to call: unconnected")
-        return
-    text = "".join(f"{a} {b}\n" for a, b in edges)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", PEER], input=text, capture_output=True, text=True, check=True, timeout=PEER_LIMIT_S
-        )
-    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
-        print(f"{name:26} {'fast-sugiyama':14} {type(error).__name__} (limit {PEER_LIMIT_S} s)")
-        return
-    seconds, *rows = done.stdout.splitlines()
-    centre = np.zeros((len(graph.sizes), 2))
-    for row in rows:
-        v, x, y = row.split()
-        if int(v) < len(centre):
-            centre[int(v)] = float(x), float(y)
-    top = centre[edges[0][0], 1]
-    centre[:, 1] *= -1 if centre[edges[0][1], 1] < top else 1
-    centre *= (np.array(graph.sizes).mean(axis=0) + np.array([18, 30])) / 72
-    ends = np.array(graph.edges)
-    half = np.array(graph.sizes)[:, 1] / 2
-    starts, stops = centre[ends[:, 0]], centre[ends[:, 1]]
-    starts[:, 1] += half[ends[:, 0]]
-    stops[:, 1] -= half[ends[:, 1]]
-    points = np.stack([starts, stops], axis=1).reshape(-1, 2)
-    measure(name, "fast-sugiyama", graph, float(seconds), centre, Lines(points, np.arange(len(ends) + 1) * 2))
+def moved_by_insertion(graph: Graph, engine: Callable[[Graph], Drawn], times: int) -> float:
+    """Returns which part of the old nodes moves in x when a quantise and a dequantise node come into one edge."""
+    before, rnd = engine(graph).centre[:, 0], random.Random(0)
+    moved = []
+    for edge in rnd.sample(range(len(graph.edges)), min(times, len(graph.edges))):
+        after, place = inserted(graph, edge)
+        step = engine(after).centre[place, 0] - before
+        moved.append(np.mean(np.abs(step - np.nanmedian(step)) > 2))
+    return float(np.mean(moved))
 
 
-def _is_safe(nodes: int, edges: list[tuple[int, int]]) -> bool:
-    """Tells whether a graph without repeats is simple, acyclic in program order and connected."""
-    part = list(range(nodes))
-
-    def top(v: int) -> int:
-        while part[v] != v:
-            part[v] = part[part[v]]
-            v = part[v]
-        return v
-
-    for a, b in edges:
-        part[top(a)] = top(b)
-    return all(a < b for a, b in edges) and len({top(v) for v in range(nodes)}) == 1
+def compare(name: str, graph: Graph) -> None:
+    """Prints a row for each engine that there is and that finishes."""
+    for engine in ENGINES:
+        if engine is not ours and len(graph.sizes) > PEER_NODES:
+            continue
+        try:
+            drawn = engine(graph)
+            small = len(graph.sizes) <= STABLE_NODES[engine is ours]
+            moved = moved_by_insertion(graph, engine, 8 if engine is ours else 3) if small else None
+            measure(name, graph, drawn, moved, peak_megabytes(graph) if engine is ours else None)
+        except NotDrawn as reason:
+            print(f"{name:22} {reason}", flush=True)
 
 
 def stored(path: str) -> Iterator[tuple[str, Graph]]:
@@ -194,19 +185,26 @@ def stored(path: str) -> Iterator[tuple[str, Graph]]:
 def main() -> None:
     """Measures every graph."""
     print(
-        f"{'graph':26} {'engine':14} {'nodes':>7} {'edges':>7} {'CPU s':>7} {'us/node':>8} {'overlaps':>8} "
-        f"{'undrawn':>8} {'cross/e':>7} {'width':>8} {'height':>9} {'aspect':>6} {'straight':>8}"
+        f"{'graph':22} {'engine':13} {'nodes':>6} {'edges':>6} {'CPU s':>7} {'us/node':>7} {'MB':>4} {'miss':>4} "
+        f"{'undr':>4} {'overl':>5} {'cross/e':>7} {'length':>7} {'width':>7} {'height':>8} {'aspect':>6} {'spine':>6} "
+        f"{'moved':>6}"
     )
+    for name in real.NAMES:
+        compare(name, real.load(name))
     for name, make in GENERATED.items():
-        graph = make()
-        ours(name, graph)
-        if len(graph.sizes) <= 5000:
-            peer(name, graph)
+        compare(name, make())
     for path in sys.argv[1:]:
-        for name, graph in stored(path):
-            ours(name, graph)
-            peer(name, graph)
+        for name, graph in stored(path) if Path(path).is_dir() else [(Path(path).stem, from_json(path))]:
+            compare(name, graph)
 
+
+def from_json(path: str) -> Graph:
+    """Returns a graph from a JSON file with ``sizes``, ``edges`` and ``paths``."""
+    graph = json.loads(Path(path).read_text())
+    return Graph([tuple(size) for size in graph["sizes"]], [tuple(edge) for edge in graph["edges"]], graph["paths"])
+
+
+ENGINES: tuple[Callable[[Graph], Drawn], ...] = (ours, fast_sugiyama, dot, elk)
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fxstore.layout import Drawing
 from fxstore.layout.align import Stretch
 from tests.layout.graphs import Graph
 
@@ -40,12 +39,19 @@ def quantised(graph: Graph, only: str = "") -> tuple[Graph, list[int]]:
     return Graph(sizes, edges, paths), place
 
 
-def moved_in_x(before: Drawing, after: Drawing, place: Sequence[int], edges: Sequence[tuple[int, int]]) -> float:
-    """Returns which part of the old nodes stands elsewhere in x relative to the node that it gets its input from."""
-    x, y = before.x, after.x[list(place)]
-    first = {b: a for a, b in reversed(edges) if a != b}
-    moved = [abs((x[b] - x[a]) - (y[b] - y[a])) > 1 for b, a in first.items()]
-    return float(np.mean(moved)) if moved else 0.0
+def inserted(graph: Graph, edge: int) -> tuple[Graph, list[int]]:
+    """Puts a quantise and a dequantise node into one edge, right before its target.
+
+    Returns:
+        The graph, and the new number of each old node.
+    """
+    source, target = graph.edges[edge]
+    place = [v if v < target else v + 2 for v in range(len(graph.sizes))]
+    sizes = [*graph.sizes[:target], (220.0, 36.0), (220.0, 36.0), *graph.sizes[target:]]
+    paths = [*graph.paths[:target], None, None, *graph.paths[target:]]
+    edges = [(place[a], place[b]) for i, (a, b) in enumerate(graph.edges) if i != edge]
+    edges += [(place[source], target), (target, target + 1), (target + 1, place[target])]
+    return Graph(sizes, edges, paths), place
 
 
 def shared_heights(panes: Sequence[Mapping[int, float]], stretches: Sequence[Stretch]) -> float:

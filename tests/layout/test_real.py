@@ -1,0 +1,45 @@
+"""Graphs of real models: the guarantees, and the figures that the drawings must keep."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from fxstore.layout.align import align
+from tests.layout.edits import inserted, shared_heights
+from tests.layout.laws import longest_path, violations
+from tests.layout.real import NAMES, load, names
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_real_graphs_obey_the_laws_with_a_straight_spine(name: str) -> None:
+    graph = load(name)
+    drawing = graph.draw()
+    assert violations(graph, drawing) == []
+    steps = np.diff(drawing.x[longest_path(len(graph.sizes), graph.edges)])
+    assert np.mean(np.abs(steps) < 2) >= 0.99
+
+
+@pytest.mark.parametrize("name", ["mobilenet", "bert-core", "unet"])
+def test_a_quantise_dequantise_pair_moves_few_nodes_sidewards(name: str) -> None:
+    graph, rnd, moved = load(name), random.Random(0), []
+    before = graph.draw()
+    for edge in rnd.sample(range(len(graph.edges)), 8):
+        after, place = inserted(graph, edge)
+        step = after.draw().x[place] - before.x
+        moved.append(np.mean(np.abs(step - np.median(step)) > 2))
+    assert np.mean(moved) <= 0.05
+
+
+@pytest.mark.parametrize(
+    "stages", [("mobilenet", "mobilenet-prepared", "mobilenet-quantized"), ("unet", "unet-quantized")], ids=str
+)
+def test_nodes_of_one_name_stand_at_one_height_in_all_stages(stages: tuple[str, ...]) -> None:
+    numbers: dict[str, int] = {}
+    panes = []
+    for stage in stages:
+        keys = [numbers.setdefault(name, len(numbers)) for name in names(stage)]
+        panes.append(dict(zip(keys, load(stage).draw().y.tolist(), strict=True)))
+    assert shared_heights(panes, align(panes)) >= 0.95
