@@ -2,7 +2,8 @@
 
 Run from the repository's root: ``python -m bench.layout [STORE or GRAPH.json ...]``. Real models and generated graphs
 are drawn, the graphs of a store with at least fifty nodes, and any graph that a JSON file gives as ``sizes``,
-``edges`` and ``paths``. dot is taken from the path; for ELK, ``ELKJS`` names a directory where ``npm install elkjs`` was run.
+``edges`` and ``paths``. dot is taken from the path; for ELK, ``ELKJS`` names a directory where ``npm install elkjs``
+was run.
 
 Columns: peak memory of a process of its own, nodes missing, edges not drawn, pairs of boxes that overlap, crossings and
 length per edge, extent, share of the longest path that is straight, and share of old nodes that moves in x when a

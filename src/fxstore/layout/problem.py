@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ class Problem:
         width, height: Of each cell; a port is ``LANE`` wide and has no height.
         wires: Sorted by lane.
         boxed: Whether a module's border and title are drawn around it.
+        deep: Which items are blocks, with rows of their own.
         aside: Whether its items stand each right of the one before, too.
     """
 
@@ -41,6 +42,7 @@ class Problem:
     height: list[int]
     wires: list[Wire]
     boxed: bool
+    deep: list[bool] = field(default_factory=list)
     aside: bool = False
 
     def is_item(self, cell: int) -> bool:

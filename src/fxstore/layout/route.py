@@ -16,7 +16,7 @@ from fxstore.layout.model import BOTTOM, MIDDLE, TOP
 from fxstore.layout.place import place_cells
 from fxstore.layout.problem import BLOCK, ITEM, Problem, Shape
 from fxstore.layout.rows import assign_rows
-from fxstore.layout.spacing import GAP_ASIDE, GAP_PORTS, GAP_Y, HEAD, LANE, PAD
+from fxstore.layout.spacing import GAP_ASIDE, GAP_BLOCKS, GAP_PORTS, GAP_Y, HEAD, LANE, PAD
 from fxstore.layout.tangle import solve_tangle
 
 MOST_LANES = 3500
@@ -116,15 +116,26 @@ def _row_borders(problem: Problem, grid: Grid, head: int) -> tuple[list[int], li
     """Returns the upper and the lower border of each row."""
     upper: list[int] = []
     lower: list[int] = []
-    y = head
+    y, before = head, 0
     for row in grid.rows:
-        tall = max([problem.height[v] for v in row if v < len(problem.height)], default=0)
+        members = [v for v in row if v < len(problem.width)]
+        room = max([_room(problem, v) for v in members])
         if upper:
-            y += GAP_ASIDE if problem.aside else GAP_Y if tall and lower[-1] > upper[-1] else GAP_PORTS
+            y += min(room, before)
+        before = room
         upper.append(y)
-        y += tall
+        y += max([problem.height[v] for v in members])
         lower.append(y)
     return upper, lower
+
+
+def _room(problem: Problem, v: int) -> int:
+    """Returns how far a row of this cell alone is from the next: nearer, where it has room of its own inside."""
+    if not problem.is_item(v):
+        return GAP_PORTS
+    if problem.aside:
+        return GAP_ASIDE
+    return GAP_BLOCKS if problem.deep and problem.deep[v - problem.ins] else GAP_Y
 
 
 def _simple(corners: list[Corner]) -> list[Corner]:

@@ -68,6 +68,8 @@ class Shapes:
                 holder = inner[t - ins]
                 enter = holder.enter[into] if holder else width[t - ins] // 2
             wires.append(Wire(s, t, lane, leave, enter, spine))
-        aside = self._tree.aside[block]
+        aside, deep = self._tree.aside[block], [shape is not None for shape in inner]
         ports_in, ports_out = [LANE] * ins, [LANE] * outs
-        return Problem(ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed, aside)
+        return Problem(
+            ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed, deep, aside
+        )

@@ -8,13 +8,15 @@ GAP_Y = 30
 """Between two rows of boxes."""
 GAP_ASIDE = 120
 """Between the two sides of a training graph, where what is saved passes."""
-GAP_PORTS = 18
+GAP_BLOCKS = 18
+"""Between two rows, one of them of blocks alone."""
+GAP_PORTS = 12
 """Between a row of ports and the row of boxes next to it."""
 LANE = 8
 """Width kept free for an edge that passes a row."""
-PAD = 10
+PAD = 8
 """Between a module's border and what it holds."""
-HEAD = 22
+HEAD = 18
 """Height of a module's title."""
 STEP = 12
 """Box widths are rounded up to a multiple of this, so that blocks with nearly the same labels share one layout."""
