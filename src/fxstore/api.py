@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fxstore.errors import UsageError
-from fxstore.query import across, session
-from fxstore.query.guard import Checked
+from fxstore.query import across
 from fxstore.query.result import Result
 from fxstore.store import open_directory
 
@@ -77,6 +76,8 @@ class Store(across.Store):
         """
         from fxstore.recording import Recorder
 
+        if tags is not None and not (isinstance(tags, Mapping) and all(isinstance(key, str) for key in tags)):
+            raise UsageError(f"tags are a dict of texts, not {tags!r}", hint='tags={"soc": "sm8650"}')
         return Recorder(self.commit, name, model=model, tags=tags, strict=strict, privacy=privacy)
 
     def compare(
@@ -126,8 +127,7 @@ class Store(across.Store):
         model = page_model(self, runs or None, stages, color_by, result, nids, title, hops, whole, kinds)
         return Page(public_page(model) if public else replace(model, with_sources=with_sources))
 
-    def _result(self, checked: Checked, params: session.Params | None, shown: str) -> Result:
-        result = super()._result(checked, params, shown)
+    def _finished(self, result: Result) -> Result:
         result.renderer = self._render
         return result
 
@@ -145,4 +145,6 @@ def connect(path: str | os.PathLike[str], read_only: bool = False) -> Store:
     Raises:
         StoreError: The path is no store, is of a newer format, is missing or may not be written.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"a store is opened at a path, not at {path!r}", hint='fxstore.connect("fxstore-runs")')
     return Store(open_directory(path, read_only))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import ClassVar
 
 import click
@@ -26,12 +28,14 @@ class _Verbs(click.Group):
         "demo": "demo",
         "descendants": "questions",
         "diff": "across",
+        "export": "export",
         "fallback": "across",
         "first-bad": "questions",
         "first-broken": "across",
         "history": "across",
         "ingest": "ingest",
         "match": "questions",
+        "mcp": "mcp",
         "metric-diff": "across",
         "neighbourhood": "questions",
         "op-counts": "across",
@@ -78,17 +82,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except FxstoreError as error:
-        click.echo(f"fxstore: {_one_line(str(error))}", err=True)
-        if error.hint:
-            click.echo(f"  {_one_line(error.hint)}", err=True)
+        _say(str(error), error.hint, error.exit_code, arguments)
         return error.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return 2
     except click.ClickException as error:
-        click.echo(f"fxstore: {_one_line(error.format_message())}", err=True)
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(f"  see: {error.ctx.command_path} --help", err=True)
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        _say(error.format_message(), f"see: {context.command_path} --help" if context else None, 2, arguments)
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("fxstore: interrupted", err=True)
@@ -101,6 +102,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
         where = f": {error.filename}" if error.filename else ""
         click.echo(f"fxstore: {_one_line(error.strerror or str(error))}{_one_line(where)}", err=True)
         return 1
+
+
+def _say(message: str, hint: str | None, code: int, arguments: Sequence[str] | None) -> None:
+    """Writes an error: a line and its hint, or one JSON object where the answer was asked for as JSON."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    asked = [value for name, value in pairwise(given) if name == "--format"]
+    asked += [one.partition("=")[2] for one in given if one.startswith("--format=")]
+    if asked[-1:] in (["json"], ["jsonl"]):
+        click.echo(json.dumps({"error": _one_line(message), "hint": hint, "exit_code": code}), err=True)
+        return
+    click.echo(f"fxstore: {_one_line(message)}", err=True)
+    if hint:
+        click.echo(f"  {_one_line(hint)}", err=True)
 
 
 def _drop_output() -> None:

@@ -44,7 +44,7 @@ class Engine:
         lock: Held by whoever uses the connection.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, memory_mb: int | None = None) -> None:
         self.catalog = catalog
         self.lock = threading.RLock()
         self._filled: set[str] = set()
@@ -55,6 +55,8 @@ class Engine:
         self._fill_known_metrics()
         catalog.refresh()
         self._fill_runs()
+        if memory_mb is not None:
+            self._connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'; SET max_temp_directory_size = '0B'")
         self._lock_down()
 
     def refresh(self) -> None:
@@ -92,6 +94,12 @@ class Engine:
         """Names of the columns of all relations, each once, for hints."""
         self.load_all()
         return tuple(dict.fromkeys(str(column) for _, column, *_ in self.rows("FROM _catalog_columns()")))
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection itself, with every view and macro in it."""
+        self.load_all()
+        return self._connection
 
     def close(self) -> None:
         """Closes the connection."""

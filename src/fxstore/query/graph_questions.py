@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from fxstore.errors import UsageError
+from fxstore.errors import QueryError, UsageError
+from fxstore.query import guard, hints
+from fxstore.query.motif_sql import Statement
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from fxstore.query.result import Result
+    from fxstore.store import CommittedRun
+
+Params = Sequence[Any] | Mapping[str, Any]
 
 
 class GraphQuestions(ABC):
@@ -20,6 +27,21 @@ class GraphQuestions(ABC):
 
     @abstractmethod
     def _check_nids(self, *nids: int) -> None: ...
+
+    @abstractmethod
+    def _check_stage(self, stage: str | None, run: str | None) -> CommittedRun: ...
+
+    @abstractmethod
+    def _check_metric(
+        self, metric: str, run: str | None, stage: str | None = None, overlay: str | None = None
+    ) -> None: ...
+
+    @abstractmethod
+    def _result(self, checked: guard.Checked, params: Params | None, shown: str) -> Result: ...
+
+    @abstractmethod
+    def rows_of(self, macro: str, *arguments: object) -> pa.Table:
+        """Returns what one of fxstore's own macros gives, the private ones included."""
 
     def ancestors(self, nid: int, hops: int | None = None, nested: bool = False) -> Result:
         """Returns the nodes from which a node's value is computed.
@@ -73,6 +95,42 @@ class GraphQuestions(ABC):
         """
         return self._of_two("common_ancestors", a, b)
 
+    def subgraph(self, module: str, run: str | None = None, stage: str | None = None) -> Result:
+        """Returns the nodes of a module and of the modules in it.
+
+        Raises:
+            QueryError: The run has no such stage, or no such module.
+        """
+        found = self._check_stage(stage, run)
+        modules = self.rows_of("_held_modules", found.run_id)["module"].to_pylist()
+        if not any(known == module or known.startswith(f"{module}.") for known in modules):
+            hint = hints.among(module, modules, "SELECT DISTINCT module_path FROM nodes")
+            raise QueryError(f"run {found.name!r} has no module {module!r}", hint=hint)
+        return self._call("subgraph", [module], run=run, stage=stage)
+
+    def match(self, pattern: str, stage: str | None = None, run: str | None = None, nested: bool = False) -> Result:
+        """Returns one row per match of a pattern of operators, such as ``conv* -> *batch_norm*? -> relu``.
+
+        Args:
+            pattern: As ``docs/query.md`` describes it.
+            stage: Where to look; default: in every stage.
+            nested: Follow values into and out of nested graphs.
+
+        Returns:
+            nids and names (the matched nodes, in the order of the pattern), stage, method, path (of the first node).
+
+        Raises:
+            QueryError: The text is no pattern, or the run has no such stage or metric.
+        """
+        statement = Statement(pattern, nested)
+        found = self._check_stage(stage, run)
+        for metric in statement.metrics:
+            self._check_metric(metric, run, stage)
+        params = {"run": found.run_id, "stage": stage, **statement.params}
+        given = {"stage": stage, "run": run, "nested": nested or None}
+        options = "".join(f", {name} := {literal(value)}" for name, value in given.items() if value is not None)
+        return self._result(guard.Checked(statement.text), params, f"match({literal(pattern)}{options})")
+
     def _around(self, macro: str, nid: int, hops: int | None) -> Result:
         if hops is not None and (type(hops) is not int or hops < 1):
             raise UsageError(f"hops must be a whole number from 1, not {hops!r}")
@@ -82,3 +140,8 @@ class GraphQuestions(ABC):
     def _of_two(self, macro: str, a: int, b: int) -> Result:
         self._check_nids(a, b)
         return self._call(macro, [a, b])
+
+
+def literal(value: object) -> str:
+    """Returns a value as SQL, for showing only."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -98,8 +97,7 @@ class Result:
 
     @cached_property
     def _rows(self) -> list[Row]:
-        columns = [_values(column) for column in self._table.columns]
-        return list(zip(*columns, strict=True))
+        return text.rows_of(self._table)
 
     @property
     def columns(self) -> list[str]:
@@ -215,28 +213,6 @@ def _distinct(names: Sequence[str]) -> list[str]:
         taken[name] = taken.get(name, 0) + 1
         distinct.append(name if taken[name] == 1 else f"{name}_{taken[name]}")
     return distinct
-
-
-def _values(column: pa.ChunkedArray) -> list[object]:
-    if pa.types.is_map(column.type):
-        return [value for chunk in column.chunks for value in _maps(chunk)]
-    values: list[object] = column.to_pylist(maps_as_pydicts="strict")
-    return [_plain(value) for value in values] if pa.types.is_decimal(column.type) else values
-
-
-def _maps(column: pa.MapArray) -> list[object]:
-    """Returns the maps of a column as dicts; ``to_pylist`` takes ten times as long."""
-    keys, items = _values(pa.chunked_array([column.keys])), _values(pa.chunked_array([column.items]))
-    bounds = column.offsets.to_pylist()
-    ends = zip(column.is_valid().to_pylist(), bounds, bounds[1:], strict=False)
-    return [dict(zip(keys[a:b], items[a:b], strict=True)) if valid else None for valid, a, b in ends]
-
-
-def _plain(value: object) -> object:
-    """Returns a decimal without fraction (DuckDB's 128-bit integers) as the integer that it is."""
-    if isinstance(value, decimal.Decimal) and value == value.to_integral_value():
-        return int(value)
-    return value
 
 
 def _integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:

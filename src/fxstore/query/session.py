@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import duckdb
 import numpy as np
 
 from fxstore.errors import QueryError, StoreError, UsageError
-from fxstore.query import guard, hints, library, schema
+from fxstore.query import guard, hints, library, schema, worker
 from fxstore.query.engine import Engine
-from fxstore.query.graph_questions import GraphQuestions
-from fxstore.query.motif_sql import Statement
+from fxstore.query.graph_questions import GraphQuestions, Params, literal
 from fxstore.query.result import Coverage, KnownNodes, Result
 from fxstore.records import RunRecord
 from fxstore.store import Catalog, CommittedRun, Directory, write_run
@@ -24,15 +25,15 @@ from fxstore.tables import ORDINAL_BITS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Params = Sequence[Any] | Mapping[str, Any]
 _NIDS: Final = "SELECT nid, stage, name FROM nodes gives the nids"
 
 
 class Store(GraphQuestions):
     """An open store; a context manager, and safe to use from several threads."""
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, memory_mb: int | None = None) -> None:
         self._directory = directory
+        self._memory_mb = memory_mb
         self._engine: Engine | None = None
         self._closed = False
         # A store in memory leaves nothing behind, even where nobody closes it.
@@ -81,16 +82,30 @@ class Store(GraphQuestions):
         self._check_open()
         return write_run(self._directory, record)
 
-    def sql(self, query: str, params: Params | None = None) -> Result:
+    def sql(
+        self,
+        query: str,
+        params: Params | None = None,
+        *,
+        timeout: float | None = None,
+        memory_mb: int | None = None,
+    ) -> Result:
         """Returns the answer to one read-only statement; it is checked and bound now, and run when rows are needed.
 
         Args:
             query: One SELECT (or EXPLAIN, DESCRIBE, SUMMARIZE) over the store's relations.
             params: Values for ``?`` or ``$name``.
+            timeout: Seconds that it may take. With a limit, it is checked and run in a process of its own, which ends
+                there whatever the query does.
+            memory_mb: Megabytes that it may use.
 
         Raises:
             QueryError: It is refused, or does not bind.
         """
+        if timeout is not None or memory_mb is not None:
+            self._check_open()
+            fetch = partial(worker.fetch, self.path, query, params, timeout, memory_mb)
+            return self._finished(Result(query, fetch, self._known_nodes))
         engine = self._current()
         with engine.lock:
             checked = guard.check(engine, query, params)
@@ -160,42 +175,6 @@ class Store(GraphQuestions):
         self._check_node(stage, node, run)
         return self._call("trace", [stage, node], run=run, method=method, path=path)
 
-    def subgraph(self, module: str, run: str | None = None, stage: str | None = None) -> Result:
-        """Returns the nodes of a module and of the modules in it.
-
-        Raises:
-            QueryError: The run has no such stage, or no such module.
-        """
-        found = self._check_stage(stage, run)
-        modules = self.rows_of("_held_modules", found.run_id)["module"].to_pylist()
-        if not any(known == module or known.startswith(f"{module}.") for known in modules):
-            hint = hints.among(module, modules, "SELECT DISTINCT module_path FROM nodes")
-            raise QueryError(f"run {found.name!r} has no module {module!r}", hint=hint)
-        return self._call("subgraph", [module], run=run, stage=stage)
-
-    def match(self, pattern: str, stage: str | None = None, run: str | None = None, nested: bool = False) -> Result:
-        """Returns one row per match of a pattern of operators, such as ``conv* -> *batch_norm*? -> relu``.
-
-        Args:
-            pattern: As ``docs/query.md`` describes it.
-            stage: Where to look; default: in every stage.
-            nested: Follow values into and out of nested graphs.
-
-        Returns:
-            nids and names (the matched nodes, in the order of the pattern), stage, method, path (of the first node).
-
-        Raises:
-            QueryError: The text is no pattern, or the run has no such stage or metric.
-        """
-        statement = Statement(pattern, nested)
-        found = self._check_stage(stage, run)
-        for metric in statement.metrics:
-            self._check_metric(metric, run, stage)
-        params = {"run": found.run_id, "stage": stage, **statement.params}
-        given = {"stage": stage, "run": run, "nested": nested or None}
-        options = "".join(f", {name} := {_literal(value)}" for name, value in given.items() if value is not None)
-        return self._result(guard.Checked(statement.text), params, f"match({_literal(pattern)}{options})")
-
     def runs(self) -> Result:
         """Returns one row per run, newest first."""
         return self._own("FROM runs")
@@ -203,7 +182,7 @@ class Store(GraphQuestions):
     def stages(self, run: str | None = None) -> Result:
         """Returns the stages of a run, of the latest one by default."""
         found = self.run(run)
-        return self._own(f"FROM stages WHERE run_id = {_literal(found.run_id if found else '')}")
+        return self._own(f"FROM stages WHERE run_id = {literal(found.run_id if found else '')}")
 
     def schema(self, relation: str | None = None) -> schema.Schema:
         """Returns the relations with their comments, or one of them.
@@ -272,7 +251,7 @@ class Store(GraphQuestions):
         """Returns the engine with all runs that are committed now."""
         self._check_open()
         if self._engine is None:
-            self._engine = Engine(Catalog(self._directory))
+            self._engine = Engine(Catalog(self._directory), self._memory_mb)
         else:
             self._engine.refresh()
         return self._engine
@@ -288,20 +267,50 @@ class Store(GraphQuestions):
         params = {f"a{i}": value for i, value in enumerate(required)}
         given = {name: value for name, value in optional.items() if value is not None}
         arguments = ", ".join([*(f"${name}" for name in params), *(f"{name} := ${name}" for name in given)])
-        shown = ", ".join(
-            [*map(_literal, required), *(f"{name} := {_literal(value)}" for name, value in given.items())]
-        )
+        shown = ", ".join([*map(literal, required), *(f"{name} := {literal(value)}" for name, value in given.items())])
         params |= given
         coverage = f"FROM _coverage_of_{macro}({arguments})" if macro in guard.RANKINGS else None
         checked = guard.Checked(f"FROM {macro}({arguments})", coverage, tuple(params))
         return self._result(checked, params, f"FROM {macro}({shown})")
 
+    def duckdb(self) -> duckdb.DuckDBPyConnection:
+        """Returns a DuckDB connection of your own with the relations and macros in it, as ibis and SQLAlchemy take one.
+
+        It shows the runs that are committed now. Its settings are locked, and no file outside of the store can be
+        reached through it; nothing done in it changes what this store answers. Close it yourself.
+        """
+        self._check_open()
+        return Engine(Catalog(self._directory), self._memory_mb).connection
+
+    def export(
+        self, format: str, path: str | os.PathLike[str], run: str | None = None, overwrite: bool = False
+    ) -> Path:
+        """Writes all runs, or one, in another format, and returns the path.
+
+        Args:
+            format: ``duckdb`` (one file, for DuckDB from 1.2), or ``parquet``, ``csv`` or ``json`` (a folder, a file
+                per relation).
+
+        Raises:
+            UsageError: There is no such format, or something stands at the path and ``overwrite`` is false.
+            QueryError: There is no such run.
+        """
+        from fxstore.query.export import export
+
+        return export(self, format, path, run, overwrite)
+
+    def _finished(self, result: Result) -> Result:
+        """Returns the result as this store hands it out."""
+        return result
+
     def _result(self, checked: guard.Checked, params: Params | None, shown: str) -> Result:
-        return Result(
-            shown,
-            lambda: self._read(checked.text, params),
-            self._known_nodes,
-            lambda: self._coverage(checked, params),
+        return self._finished(
+            Result(
+                shown,
+                lambda: self._read(checked.text, params),
+                self._known_nodes,
+                lambda: self._coverage(checked, params),
+            )
         )
 
     def _coverage(self, checked: guard.Checked, params: Params | None) -> Coverage | None:
@@ -340,7 +349,7 @@ class Store(GraphQuestions):
         found = self._check_stage(stage, run)
         names = self.rows_of("_held_nodes", found.run_id, stage)["name"].to_pylist()
         if node not in names:
-            lister = f"SELECT name FROM nodes WHERE run_id = {_literal(found.run_id)} AND stage = {_literal(stage)}"
+            lister = f"SELECT name FROM nodes WHERE run_id = {literal(found.run_id)} AND stage = {literal(stage)}"
             hint = hints.among(node, names, lister)
             raise QueryError(f"stage {stage!r} of run {found.name!r} has no node {node!r}", hint=hint)
 
@@ -364,8 +373,3 @@ class Store(GraphQuestions):
         if metric not in metrics:
             hint = hints.among(metric, metrics) if metrics else "it holds no metrics: measure it first"
             raise QueryError(f"run {found.name!r} has no metric {metric!r}", hint=hint)
-
-
-def _literal(value: object) -> str:
-    """Returns a value as SQL, for showing only."""
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import decimal
 import html
 import io
 import json
@@ -27,6 +28,33 @@ _SHOWN_ROWS: Final = 40
 _LEAST_WIDTH: Final = 6
 _PATH: Final = re.compile(r"(?:[A-Za-z]:)?[/\\][!-~]+")
 _READABLE_WIDTH: Final = 16
+
+
+def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
+    """Returns the rows of a table as tuples of plain values; a map is a dict, NULL is None."""
+    return list(zip(*map(_values, table.columns), strict=True))
+
+
+def _values(column: pa.ChunkedArray) -> list[object]:
+    if pa.types.is_map(column.type):
+        return [value for chunk in column.chunks for value in _maps(chunk)]
+    values: list[object] = column.to_pylist(maps_as_pydicts="strict")
+    return [_plain(value) for value in values] if pa.types.is_decimal(column.type) else values
+
+
+def _maps(column: pa.MapArray) -> list[object]:
+    """Returns the maps of a column as dicts; ``to_pylist`` takes ten times as long."""
+    keys, items = _values(pa.chunked_array([column.keys])), _values(pa.chunked_array([column.items]))
+    bounds = column.offsets.to_pylist()
+    ends = zip(column.is_valid().to_pylist(), bounds, bounds[1:], strict=False)
+    return [dict(zip(keys[a:b], items[a:b], strict=True)) if valid else None for valid, a, b in ends]
+
+
+def _plain(value: object) -> object:
+    """Returns a decimal without fraction (DuckDB's 128-bit integers) as the integer that it is."""
+    if isinstance(value, decimal.Decimal) and value == value.to_integral_value():
+        return int(value)
+    return value
 
 
 def box(columns: Sequence[str], rows: Rows, width: int | None = None, most_rows: int = _SHOWN_ROWS) -> str:
@@ -128,7 +156,7 @@ def write(result: Result, out: TextIO, style: str) -> None:
     elif style == "box":
         result.show(out)
     else:
-        out.write(_WRITERS[style](result.columns, result.fetchall()))
+        out.write(WRITERS[style](result.columns, result.fetchall()))
     out.flush()
 
 
@@ -172,7 +200,7 @@ def html_table(columns: Sequence[str], rows: Rows, most_rows: int = _SHOWN_ROWS)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-_WRITERS: Final = {"csv": as_csv, "json": as_json, "jsonl": as_jsonl, "markdown": as_markdown}
+WRITERS: Final = {"csv": as_csv, "json": as_json, "jsonl": as_jsonl, "markdown": as_markdown}
 
 
 def _flat(value: object) -> object:

@@ -1,0 +1,173 @@
+"""What leaves a store: exports, connections of one's own, limits, and the agents' server."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from fxstore import Store, connect
+from fxstore.cli import run as command
+from fxstore.errors import QueryError, UsageError
+from fxstore.query.engine import RELATIONS
+from tests.query.conftest import tiny
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    with connect(tmp_path / "store") as store:
+        store.commit(tiny())
+        store.commit(tiny("other"))
+    return tmp_path / "store"
+
+
+def test_one_duckdb_file_holds_all_relations(store: Store, tmp_path: Path) -> None:
+    import duckdb
+
+    path = store.export("duckdb", tmp_path / "out.duckdb")
+    with duckdb.connect(str(path), read_only=True) as opened:
+        for relation in RELATIONS:
+            expected = store.sql(f"SELECT count(*) FROM {relation}").fetchall()
+            assert opened.execute(f"SELECT count(*) FROM {relation}").fetchall() == expected
+        assert opened.execute("SELECT count(*) FROM metrics WHERE isnan(value)").fetchall() == [(1,)]
+        ((comment,),) = opened.execute("SELECT comment FROM duckdb_tables() WHERE table_name = 'nodes'").fetchall()
+        assert comment == "One row per node of every graph."
+
+
+def test_a_folder_of_parquet_of_one_run(store: Store, tmp_path: Path) -> None:
+    store.commit(tiny("other"))
+    path = store.export("parquet", tmp_path / "out", run="tiny")
+    assert {file.name for file in path.iterdir()} == {f"{relation}.parquet" for relation in RELATIONS}
+    assert pq.read_table(path / "nodes.parquet").num_rows == pq.read_table(path / "node_roles.parquet").num_rows == 10
+    values = pq.read_table(path / "metrics.parquet")["value"].to_pylist()
+    assert sum(value is not None and math.isnan(value) for value in values) == 1
+
+
+def test_text_formats(store: Store, tmp_path: Path) -> None:
+    rows = json.loads((store.export("json", tmp_path / "j") / "metrics.json").read_text())
+    assert [row["value"] for row in rows if row["value"] == "NaN"] == ["NaN"]
+    lines = (store.export("csv", tmp_path / "c") / "nodes.csv").read_text().splitlines()
+    assert (len(lines), lines[0][:14]) == (11, "nid,graph_id,r")
+
+
+def test_an_export_never_overwrites_unasked(store: Store, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_text("mine")
+    with pytest.raises(UsageError, match="out exists"):
+        store.export("csv", target)
+    with pytest.raises(UsageError, match="no export format 'cvs'") as error:
+        store.export("cvs", tmp_path / "x")
+    assert "'csv'" in str(error.value.hint)
+    with pytest.raises(QueryError, match="no run 'nope'"):
+        store.export("csv", target, run="nope", overwrite=True)
+    assert target.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_export_from_the_command_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = place.parent / "out.duckdb"
+    assert command(["export", "duckdb", "--store", str(place), "-o", str(out)]) == 0
+    assert f"Wrote {out} (" in capsys.readouterr().err
+    assert command(["export", "duckdb", "--store", str(place), "-o", str(out)]) == 2
+
+
+def test_a_connection_of_ones_own_sees_only_the_store(store: Store, tmp_path: Path) -> None:
+    import duckdb
+
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    with store.duckdb() as own:
+        assert own.execute("SELECT count(*) FROM nodes").fetchall() == [(10,)]
+        assert own.execute("SELECT name FROM worst('cosine', n := 1)").fetchall() == [("relu_1",)]
+        views = own.execute("SELECT table_name FROM information_schema.tables").fetchall()
+        assert set(RELATIONS) <= {name for (name,) in views}
+        for statement in (f"FROM '{tmp_path}/secret.csv'", f"COPY (SELECT 1) TO '{tmp_path}/x'", "SET threads = 1"):
+            with pytest.raises(duckdb.Error):
+                own.execute(statement)
+        own.execute("CREATE OR REPLACE VIEW nodes AS SELECT 1 AS x")
+    assert len(store.sql("FROM nodes")) == 10
+
+
+def test_limits_hold_in_a_process_of_its_own(place: Path) -> None:
+    endless = "SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b WHERE a.range % 7 = b.range % 5"
+    with connect(place, read_only=True) as store:
+        result = store.sql("SELECT name, value FROM worst($m, n := 2)", {"m": "cosine"}, timeout=60, memory_mb=500)
+        assert [row[0] for row in result] == ["relu_1", "mean_1"]
+        began = time.monotonic()
+        with pytest.raises(QueryError, match="took longer than 3 s"):
+            store.sql(endless, timeout=3).fetchall()
+        assert time.monotonic() - began < 20
+        with pytest.raises(QueryError):
+            store.sql("SELECT len(list(random())) FROM range(200000000)", memory_mb=64, timeout=60).fetchall()
+        with pytest.raises(QueryError, match="refused") as error:
+            store.sql("FROM read_text('/etc/passwd')", timeout=60).fetchall()
+        assert error.value.hint is not None
+        assert len(store.runs()) == 2
+
+
+def test_errors_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, code in (
+        (["sql", "SELECT nme FROM nodes", "--format", "json"], 1),
+        (["worst", "--format=json"], 2),
+        (["sql", "DROP TABLE x", "--format", "jsonl"], 1),
+    ):
+        assert command([*arguments, "--store", str(place)]) == code
+        captured = capsys.readouterr()
+        said = json.loads(captured.err)
+        assert captured.out == ""
+        assert said["exit_code"] == code
+        assert said["error"]
+        assert said["hint"]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"x"])
+def test_a_store_is_opened_at_a_path(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="a store is opened at a path, not at"):
+        connect(wrong)
+
+
+def test_tags_are_a_dict(store: Store) -> None:
+    wrong: Any = "ab"
+    with pytest.raises(UsageError, match="tags are a dict of texts, not 'ab'"):
+        store.record("x", tags=wrong)
+
+
+def test_an_agent_asks_over_standard_input_and_output(place: Path) -> None:
+    mcp = pytest.importorskip("mcp", reason="the agents' server needs the extra mcp")
+    anyio = pytest.importorskip("anyio")
+    code = "from fxstore.cli import main; main()"
+    server = mcp.StdioServerParameters(command=sys.executable, args=["-c", code, "mcp", "--store", str(place)])
+
+    async def ask() -> dict[str, Any]:
+        answers = {}
+        async with mcp.Client(server) as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            assert listed == {"schema", "sql", "worst", "sync", "trace", "diff", "compare"}
+            for key, tool, arguments in (
+                ("worst", "worst", {"metric": "cosine"}),
+                ("sql", "sql", {"query": "SELECT count(*) AS n FROM runs"}),
+                ("refused", "sql", {"query": "DROP TABLE runs"}),
+                ("schema", "schema", {"relation": "runs"}),
+                ("sync", "sync", {"stage": "float", "node": "conv2d"}),
+                ("trace", "trace", {"stage": "float", "node": "conv2d"}),
+                ("diff", "diff", {"base": "tiny", "head": "other"}),
+                ("page", "compare", {"query": "FROM worst('cosine')"}),
+            ):
+                answers[key] = json.loads((await client.call_tool(tool, arguments)).content[0].text)
+        return answers
+
+    said = anyio.run(ask)
+    assert [row["value"] for row in said["worst"]["rows"]] == ["NaN", 0.2, 0.9]
+    assert said["worst"]["coverage"] == "3 of 4 nodes measured; not measured: 1 no buffer"
+    assert said["sql"]["rows"] == [{"n": 2}]
+    assert said["refused"]["error"].startswith("refused: ")
+    assert said["schema"][0]["name"] == "runs"
+    assert {row["stage"] for row in said["sync"]["rows"]} == {"float", "edge"}
+    assert said["trace"]["row_count"] >= 2
+    assert (said["diff"]["counts"], said["diff"]["rows"]) == ({"same": 10}, [])
+    assert Path(said["page"]["path"]).stat().st_size == said["page"]["bytes"]
