@@ -11,10 +11,11 @@ before. The baseline is the rule of the fx_viewer RFC: equal root name, else com
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import time
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,8 @@ from fxstore.ingest.demo.pipeline import compile_network  # noqa: E402
 from fxstore.link import structure_of  # noqa: E402
 from fxstore.records import Stage  # noqa: E402
 
+UNRECORDED: Counter[str] = Counter()
+"""Nodes that the truth leaves out, by stage and name without its number."""
 Name = tuple[str, str]
 """Path of a graph and name of a node."""
 
@@ -250,7 +253,9 @@ def run(name: str, quantise: bool, show: bool) -> dict[tuple[str, str], tuple[Sc
                     print(f"{here} {node} in {there}: {shown_here}, but {expected - calls}", file=sys.stderr)
                 mine.add(shown_here, expected - calls)
                 theirs.add((shown.get(node, set()) & universe) - calls, expected - calls)
-        silent = len(facts[later].operators - back.keys())
+        left_out = facts[later].operators - back.keys()
+        silent = len(left_out)
+        UNRECORDED.update(f"{later}: {re.sub(r'_[0-9]+$', '', node)}" for _, node in left_out)
         table[earlier, later] = (mine, theirs, silent)
     nodes = sum(len(graph.nodes) for one in stages for graph in one.graphs)
     print(f"{name}:{'q' if quantise else 'x'}  {nodes} nodes linked in {seconds:.3f} s CPU", file=sys.stderr)
@@ -273,6 +278,8 @@ def main(wanted: Iterable[str], show: bool = False) -> None:
     print(f"{'stages':24}{columns}  {columns}  clicks  no record")
     for (earlier, later), (mine, theirs, silent) in totals.items():
         print(f"{earlier + ' - ' + later:24}{mine}  {theirs}  {mine.clicks:6} {silent[0]:6}")
+
+    print("no record:", ", ".join(f"{name} {count}" for name, count in sorted(UNRECORDED.items())))
 
 
 if __name__ == "__main__":
