@@ -1,4 +1,4 @@
-"""Further small real situations in which a match goes wrong: files, delegates, ports, a pass that breaks the numbers."""
+"""Further small real situations in which a match goes wrong: files, delegates, ports, a pass that breaks numbers."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ def lowered() -> dict[str, Any]:
 
 def test_a_delegate_call_stands_for_everything_that_it_took_in(lowered: dict[str, Any]) -> None:
     found = Linked.of(lowered["stages"])
-    edge = {n for n, role in zip(*(lowered["stages"][0].graphs[0].nodes[c].to_pylist() for c in ("name", "role")), strict=True)
-            if role == "op"}  # fmt: skip
+    nodes = lowered["stages"][0].graphs[0].nodes.to_pylist()
+    edge = {node["name"] for node in nodes if node["role"] == "op"}
     members = found.set_of("lowered:executorch_call_delegate")
     assert {label.partition(":")[2] for label in members if label.startswith("edge:")} == edge
     assert not [label for label in found.unmatched() if label[0].startswith("edge:")]
@@ -176,10 +176,8 @@ def test_the_stage_that_broke_the_numbers_is_named_not_the_last_one() -> None:
     found = linked(exported=exported, passes=passes, device=device)
     assert found.values("passes:mul") == {"exported:mul.0", "device:mul.0"}
     first = None
-    values = {
-        name: capture_values(p, x).values
-        for name, p in (("exported", exported), ("passes", passes), ("device", device))
-    }
+    sources = {"exported": exported, "passes": passes, "device": device}
+    values = {name: capture_values(program, x).values for name, program in sources.items()}
     for earlier, later in (("exported", "passes"), ("passes", "device")):
         for _, name, _ in values[later]:
             if f"{earlier}:{name}.0" in found.values(f"{later}:{name}"):

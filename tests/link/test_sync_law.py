@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -22,33 +23,9 @@ WITH RECURSIVE forward(focus, nid) AS (
 )
 SELECT focus, nid FROM forward UNION SELECT focus, nid FROM backward
 """
-VIEWS = frozenset(
-    [
-        "view",
-        "view_copy",
-        "reshape",
-        "permute",
-        "permute_copy",
-        "transpose",
-        "transpose_copy",
-        "t",
-        "t_copy",
-        "unsqueeze",
-        "unsqueeze_copy",
-        "squeeze",
-        "squeeze_copy",
-        "expand",
-        "expand_copy",
-        "alias",
-        "alias_copy",
-        "flatten",
-        "clone",
-        "_clone_dim_order",
-        "_to_dim_order_copy",
-        "contiguous",
-        "detach",
-        "getitem",
-    ]
+VIEWS = re.compile(
+    "(view|permute|transpose|t|unsqueeze|squeeze|expand|alias)(_copy)?|reshape|flatten|clone|_clone_dim_order|"
+    "_to_dim_order_copy|contiguous|detach|getitem"
 )
 
 
@@ -82,7 +59,7 @@ class Rule:
             best = min(holding, key=lambda m: (self.hands_on[m], m))
         else:
             best = min(members, key=lambda m: (self.quantises(m), self.hands_on[m], -m))
-        while self.kind[best] in VIEWS and self.first_input.get(best) in members:
+        while VIEWS.fullmatch(self.kind[best]) and self.first_input.get(best) in members:
             best = self.first_input[best]
         return best
 

@@ -152,6 +152,8 @@ def _by_operator(pair: Pair, ancestor: str, earlier: list[int], later: list[int]
     pairs, left, rest = by_kind(run, earlier, later)
     yield from (Link(a, b, "from_node") for a, b in pairs)
     for b in rest:
+        if run.selects_port(b) and run.ports[run.inputs[b][0][0]] > 1 and any(run.port(a) is not None for a in earlier):
+            continue  # a port that nothing read before
         candidates = [a for a in left if run.kind(a) == run.kind(b)] or left or earlier
         if len(candidates) == 1 or (len(rest) == 1 and left):
             yield from (Link(a, b, "from_node") for a in candidates)

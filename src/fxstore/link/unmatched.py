@@ -51,6 +51,9 @@ def _inserted(run: Run, b: int, before: str) -> str:
         return "holds a nested graph"
     if run.role[b] == "output" and run.graphs[run.graph[b]].path:
         return "lists the values that a nested graph returns"
+    if run.selects_port(b):
+        source, port, _ = run.inputs[b][0]
+        return f"reads output {port} of {run.name[source]}, which nothing reads in {before}"
     lineage = run.lineage
     sources = list(lineage.above(lineage.head[b]))
     if not sources:
