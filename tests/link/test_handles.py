@@ -47,7 +47,9 @@ def test_a_handle_that_many_nodes_share_gives_one_set_not_pairs_between_them() -
 def test_two_groups_of_one_handle_without_a_common_order_are_left_alone() -> None:
     one = graph(1, [N(f"a{i}", kind, handles=(1,)) for i, kind in enumerate(("sin", "sin", "cos"))])
     other = graph(2, [N(f"b{i}", kind, handles=(1,)) for i, kind in enumerate(("sin", "sin", "sin", "tanh"))])
-    assert by_handle(Linked(one, other)) == set()
+    linked = Linked(one, other)
+    assert by_handle(linked) == set()
+    assert linked.unmatched()["s1:b3", "s0"] == "shares handle 1 with 3 others: which is which is not recorded"
 
 
 def test_programs_that_both_count_from_one_are_not_one_program() -> None:

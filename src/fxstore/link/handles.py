@@ -165,7 +165,9 @@ def _sharing(pair: Pair, mine: Handles, waiting: Handles) -> Iterator[Link]:
         sources = {a: numbers & mine[a] for number in numbers for a in ours.get(number, ()) if _may_match(run, a, b)}
         rivals = {other for number in numbers for other in others[number]}
         if len(numbers) == 1 and len(sources) > 1 and len(rivals) > 1:
-            continue  # two groups, and no order between them
+            company = f"shares handle {min(numbers)} with {len(rivals) - 1} others"
+            pair.undecided[b] = f"{company}: which is which is not recorded"
+            continue
         known: frozenset[int] = frozenset().union(*sources.values())
         whole = max([len(numbers), *(len(mine[a]) for a in sources)])
         part = f"{len(known)} of {whole} handles: {', '.join(map(str, sorted(known)))}"

@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from fxstore.link.lineage import NOTHING
-from fxstore.link.pair import Link, Pair, consumers
+from fxstore.link.pair import LARGEST_GUESS, Link, Pair, consumers
 from fxstore.link.run import VIEWS, Run
-
-LARGEST_REWRITE = 64
-"""Links of one rewritten region at most; a larger one says nothing about who became whom."""
 
 _NOT_REPEATABLE = ("rand", "bernoulli", "dropout", "normal", "multinomial", "exponential", "alloc", "empty", "delegate")
 
@@ -141,7 +138,7 @@ def rewritten(pair: Pair) -> Iterator[Link]:
     for region in _regions(run, [b for b in appeared if b not in namesakes]):
         reads, users = _borders(run, region)
         for old, known in by_users.get(frozenset(users), ()):
-            if users and reads and reads <= known and len(old) * len(region) <= LARGEST_REWRITE:
+            if users and reads and reads <= known and len(old) * len(region) <= LARGEST_GUESS:
                 note = f"{', '.join(run.name[a] for a in old)} became {', '.join(run.name[b] for b in region)}"
                 yield from (Link(a, b, "structure", True, note) for a in old for b in region)
 

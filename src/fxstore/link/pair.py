@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from fxstore.link.run import Run
 
+LARGEST_GUESS = 64
+"""Inferred links of one group at most; a larger one says nothing about who became whom."""
+
 
 class Link(NamedTuple):
     """The node ``src`` became the node ``dst``; ``src`` is in the earlier stage.
@@ -26,13 +29,17 @@ class Link(NamedTuple):
 
 @dataclass
 class Pair:
-    """Two stages of one method, and the links found between them so far."""
+    """Two stages of one method, and the links found between them so far.
+
+    ``undecided`` says of nodes of the later stage what is known, where that is not enough for a link.
+    """
 
     run: Run
     earlier: list[int]
     later: list[int]
     to_earlier: dict[int, list[Link]] = field(default_factory=lambda: defaultdict(list))
     to_later: dict[int, list[Link]] = field(default_factory=lambda: defaultdict(list))
+    undecided: dict[int, str] = field(default_factory=dict)
 
     def add(self, links: Iterable[Link]) -> None:
         """Takes links in."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from fxstore.link.lineage import NOTHING
-from fxstore.link.pair import Link, Pair, by_kind
+from fxstore.link.pair import LARGEST_GUESS, Link, Pair, by_kind
 from fxstore.link.run import Run
 
 
@@ -157,6 +157,8 @@ def _by_operator(pair: Pair, ancestor: str, earlier: list[int], later: list[int]
         candidates = [a for a in left if run.kind(a) == run.kind(b)] or left or earlier
         if len(candidates) == 1 or (len(rest) == 1 and left):
             yield from (Link(a, b, "from_node") for a in candidates)
+        elif len(candidates) * len(rest) > LARGEST_GUESS:
+            pair.undecided[b] = f"comes from {ancestor}, as {len(rest) - 1} others do: which is which is not recorded"
         else:
             yield from (Link(a, b, "structure", True, f"comes from {ancestor}, too") for a in candidates)
 

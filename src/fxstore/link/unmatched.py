@@ -22,7 +22,7 @@ def _of_pair(run: Run, stages: Sequence[Stage], pair: Pair) -> Iterator[tuple[in
     for b in pair.later:
         links = pair.to_earlier.get(b)
         if (links is None or _is_guess(links)) and not _is_known_call(run, b):
-            yield b, before, _guess(links) or _inserted(run, b, before)
+            yield b, before, _guess(links) or pair.undecided.get(b) or _inserted(run, b, before)
     passes: str | None = None
     for a in pair.earlier:
         links = pair.to_later.get(a)
