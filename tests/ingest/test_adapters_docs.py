@@ -250,7 +250,8 @@ def test_the_module_tree_example_runs() -> None:
     with fxstore.connect(":memory:") as store:
         store.ingest(adapter.read(model), name="tree")
         found = store.sql(
-            "SELECT n.name, n.op_type, n.module_path, m.value FROM nodes n JOIN metrics m USING (nid) ORDER BY n.name"
+            "SELECT n.name, n.op_type, n.module_path, m.value FROM nodes n JOIN metrics m USING (nid)"
+            " JOIN overlays o USING (overlay_id) WHERE o.name = 'parameters' ORDER BY n.name"
         ).fetchall()
         assert found == [("0", "Linear", "0", 8.0), ("1", "ReLU", "1", 0.0), ("model", "Sequential", "", 0.0)]
         assert store.sql("SELECT count(*) FROM edges").fetchall() == [(2,)]
