@@ -1,5 +1,7 @@
 // The page's state in the address, so that a link reopens the same view.
 
+const TYPING_MS = 200;
+
 /**
  * @typedef {{node: number|null, name: string|null, stage: string|null, run: string|null, color: string|null,
  *   search: string|null, panes: string[]|null}} Link

@@ -70,8 +70,13 @@ export class Minimap {
       const [, y] = inStrip(stretch, { left: 0, top: scene.y[node], right: 0, bottom: scene.y[node] });
       context.fillRect(0, y - 1, width, 2);
     };
-    if (marks.hits)
-      for (let node = pane.first; node < pane.end; node++) if (marks.hits[node]) tick(node, ink.theme.graph.hit, 5);
+    const rows = new Set();
+    for (let node = marks.hits ? pane.first : pane.end; node < pane.end; node++) {
+      const row = marks.hits[node] ? Math.round((scene.y[node] - stretch.top) * stretch.sy) : -1;
+      if (row < 0 || rows.has(row)) continue;
+      rows.add(row);
+      tick(node, ink.theme.graph.hit, 5);
+    }
     for (const { node } of marks.selection?.shares[pane.number].members ?? [])
       tick(node, ink.theme.graph.select, this.canvas.clientWidth);
   }

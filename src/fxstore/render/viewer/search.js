@@ -83,10 +83,10 @@ export class SearchIndex {
     this.texts ??= new TextIndex(this.scene.strings);
     const hits = this.texts.find(text);
     const columns = fields.map((field) => this.scene.columns.get(`node.${field}`));
-    return (node) => {
-      for (const column of columns) if (column[node] >= 0 && hits[column[node]]) return true;
-      return false;
-    };
+    if (columns.length !== TEXT_FIELDS.length) return (node) => hits[columns[0][node]] === 1;
+    const [names, types, modules, targets] = columns;
+    return (node) =>
+      hits[names[node]] === 1 || hits[types[node]] === 1 || hits[modules[node]] === 1 || hits[targets[node]] === 1;
   }
 
   inField(field, text) {

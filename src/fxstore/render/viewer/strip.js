@@ -58,7 +58,10 @@ export class Strip {
   #bars(context, size) {
     const { ink, pane } = this.viewer;
     const { coloring, style, theme } = ink;
-    const bins = profileOf(pane, coloring, Math.max(1, Math.min(Math.floor(size.width), pane.end - pane.first)));
+    const count = Math.max(1, Math.min(Math.floor(size.width), pane.end - pane.first));
+    if (this.known?.coloring !== coloring || this.known.bins.length !== count)
+      this.known = { coloring, bins: profileOf(pane, coloring, count) };
+    const { bins } = this.known;
     const step = size.width / bins.length;
     const y = (part) => STRIP_PAD + (1 - part) * (size.height - 2 * STRIP_PAD);
     context.strokeStyle = theme.graph.frame;
