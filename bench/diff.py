@@ -1,4 +1,4 @@
-"""Times run_diff and metric_diff of two runs of 10,000 nodes: five stages of a network of 2,000 nodes each.
+"""Times run_diff of two runs of 10,000 nodes: five stages of a network of 2,000 nodes each.
 
 Every stage of the head was traced again in another order of names, and edited: one layer less, one operator more, one
 constant changed. Times are CPU seconds of the whole process, best of five, warm; see README.md for figures.
@@ -67,7 +67,7 @@ class _Network:
 
 def _run(name: str, prefix: str = "model", edited: bool = False) -> RunRecord:
     stages = tuple(Stage(stage, (_Network(prefix, edited).build(),)) for stage in _STAGES)
-    return RunRecord(name, stages, structure_of(stages[:1]) if not stages else structure_of(stages))
+    return RunRecord(name, stages, structure_of(stages))
 
 
 def _cpu(ask: Callable[[], object]) -> float:

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from fxstore.query.matching import columns
+from fxstore.query.matching.costs import wiring
 from fxstore.query.matching.runs import Matching
-from fxstore.query.matching.side import Flags, Hashes, Numbers, Side, mix
+from fxstore.query.matching.side import Flags, Numbers, Side
 from fxstore.query.matching.steps import NONE
 
 CHANGES: Final = ("added", "changed", "moved", "removed", "renamed", "rewired", "same")
@@ -150,8 +151,8 @@ class _Compared:
 
     def _rewired(self) -> Told:
         base, head = (run.side for run in self.runs)
-        before = _wiring(base, self.matching.partner[base.uses.src])
-        rows = np.flatnonzero(before[self.rows[0]] != _wiring(head, head.uses.src)[self.rows[1]])
+        before = wiring(base, self.matching.partner[base.uses.src])
+        rows = np.flatnonzero(before[self.rows[0]] != wiring(head, head.uses.src)[self.rows[1]])
         return rows, [self._inputs(row) for row in rows.tolist()]
 
     def _inputs(self, row: int) -> str:
@@ -192,10 +193,3 @@ def _differing(told: Sequence[pa.Array], rows: Sequence[Numbers], shown: str, am
 
 def _shown(value: object) -> str:
     return "none" if value is None or value == "" else str(value)
-
-
-def _wiring(side: Side, sources: Numbers) -> Hashes:
-    """Returns one hash per node of where its inputs come from."""
-    wired = np.zeros(side.size, np.uint64)
-    np.add.at(wired, side.uses.dst, mix(sources, side.uses.slot))
-    return wired

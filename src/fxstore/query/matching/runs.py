@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from fxstore.query.matching.costs import cheaper_scopes, doubtful_scopes
 from fxstore.query.matching.modules import renamed_modules
 from fxstore.query.matching.side import Flags, Hashes, Numbers, Side, mix
 from fxstore.query.matching.steps import NONE, Steps
@@ -104,12 +105,26 @@ class Matching:
         return fresh
 
     def _match(self, graphs: dict[int, int]) -> None:
-        """Pairs the nodes of some pairs of graphs; a scope is the base's graph."""
+        """Pairs the nodes of some pairs of graphs; a scope is the base's graph.
+
+        Modules that were counted anew mislead: where nodes are rewired between matched ones, the graph is matched once
+        more without its modules, and the smaller difference counts.
+        """
         theirs = {other: number for number, other in graphs.items()}
         base, head = (side.nodes.graph for side in self.sides)
-        steps = self._steps(_looked_up(base, {number: number for number in graphs}), _looked_up(head, theirs))
+        scopes = _looked_up(base, {number: number for number in graphs}), _looked_up(head, theirs)
+        steps = self._steps(*scopes)
         steps.run()
-        self.partner = steps.partner[0]
+        self.partner, before = steps.partner[0], self.partner
+        doubtful = doubtful_scopes(self.sides, scopes[0], self.partner)
+        if len(doubtful):
+            found, self.partner = self.partner, before
+            base, head = (np.where(np.isin(scope, doubtful), scope, NONE) for scope in scopes)
+            scopes = base, head
+            steps = self._steps(*scopes, by_module=False)
+            steps.run()
+            better = cheaper_scopes(self.sides, scopes, found, steps.partner[0])
+            self.partner = np.where(np.isin(scopes[0], better), steps.partner[0], found)
 
     def _match_across(self) -> None:
         """Pairs what is left across the graphs of a stage and method: operators that a backend took, or left."""
@@ -129,9 +144,10 @@ class Matching:
             steps.unique(steps.labels, *keys)
         self.partner = steps.partner[0]
 
-    def _steps(self, base: Numbers, head: Numbers) -> Steps:
-        placed = np.array([bool(path) for path in self.sides[0].nodes.modules], bool)
-        steps = Steps(*self.sides, (base, head), self._places, placed)
+    def _steps(self, base: Numbers, head: Numbers, by_module: bool = True) -> Steps:
+        placed = np.array([bool(path) and by_module for path in self.sides[0].nodes.modules], bool)
+        nowhere = (np.zeros(self.sides[0].size, np.uint64), np.zeros(self.sides[1].size, np.uint64))
+        steps = Steps(*self.sides, (base, head), self._places if by_module else nowhere, placed)
         taken = np.flatnonzero(self.partner != NONE)
         steps.partner[0][taken] = self.partner[taken]
         steps.partner[1][self.partner[taken]] = taken
