@@ -234,10 +234,12 @@ class Overlays:
         self.laid.insert(0, overlay)
 
     def aggregate(self) -> None:
-        """Adds the mean and the worst over the samples of each accuracy overlay that has several."""
+        """Adds mean and worst over the samples of each accuracy overlay that has several, and statistics of latencies."""
+        from fxstore.ingest.durations import durations
         from fxstore.ingest.samples import aggregated
 
         found = [aggregated(overlay) for overlay in self.laid if overlay.kind == "accuracy"]
+        found += [durations(overlay) for overlay in self.laid if overlay.kind == "latency"]
         self.laid = [overlay for overlay in found if overlay is not None] + self.laid
 
     def wait(self, layers: Iterable[Layer], called: Mapping[str | None, str] | None = None) -> None:
