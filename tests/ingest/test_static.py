@@ -60,3 +60,12 @@ def test_a_symbolic_size_is_a_reason() -> None:
     dynamic = ({0: torch.export.Dim("n", min=2, max=9)},)
     found = costs(torch.export.export(nn.Linear(3, 4), (torch.randn(2, 3),), dynamic_shapes=dynamic))
     assert found["linear"] == {"flops": "symbolic shape", "activation_bytes": "symbolic shape", "parameters": 16}
+
+
+def test_weights_without_a_recorded_shape_are_a_reason() -> None:
+    module = torch.export.export(nn.Linear(3, 4).eval(), (torch.randn(2, 3),)).module()
+    for node in module.graph.nodes:
+        if node.op == "get_attr":
+            node.meta.pop("val", None)
+    found = costs(module)["linear"]
+    assert found == {"flops": 56, "activation_bytes": 32, "parameters": "no shape is recorded"}

@@ -36,6 +36,7 @@ class _Verbs(click.Group):
         "ingest": "ingest",
         "match": "questions",
         "mcp": "mcp",
+        "measure": "measure",
         "metric-diff": "across",
         "neighbourhood": "questions",
         "op-counts": "across",

@@ -234,7 +234,7 @@ class Overlays:
         self.laid.insert(0, overlay)
 
     def aggregate(self) -> None:
-        """Adds mean and worst over the samples of each accuracy overlay that has several, and statistics of latencies."""
+        """Adds mean and worst of accuracies over several samples, and statistics of latencies."""
         from fxstore.ingest.durations import durations
         from fxstore.ingest.samples import aggregated
 

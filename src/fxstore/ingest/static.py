@@ -52,7 +52,6 @@ _METRICS: Final = (("flops", "flop"), ("activation_bytes", "bytes"), ("parameter
 _PASSES_WEIGHTS: Final = re.compile(
     r"^(de)?quantize_|Observer$|FakeQuantize$|^(permute|transpose|t|view|getitem|detach|_to_copy|_clone_dim_order)(_copy)?$"
 )
-_DYNAMIC = "symbolic shape"
 
 
 def static_overlay(structure: Structure) -> Overlay | None:
@@ -85,10 +84,10 @@ class _Operators:
         for src, port, dst, arg in zip(*edges, strict=True):
             self.inputs[dst].append((src, port, arg))
 
-    def counted(self) -> list[tuple[int, tuple[float | str, float | str, float]]]:
+    def counted(self) -> list[tuple[int, tuple[float | str, float | str, float | str]]]:
         """Returns position, FLOPs, activation bytes and parameters of each operator, or the reason for no number."""
         return [
-            (i, (self._flops(i), self._bytes(i), float(self._parameters(i))))
+            (i, (self._flops(i), self._bytes(i), self._parameters(i)))
             for i, op in enumerate(self.op)
             if op.startswith("call_") and self.role[i] != "delegate"
         ]
@@ -105,8 +104,10 @@ class _Operators:
             if kind in _REDUCING:
                 return float(_elements(operands[0]))
             return self._product(i, kind, outputs[0], operands)
-        except (_SymbolicError, IndexError):
-            return _DYNAMIC if any(shape is not None for shape in outputs) else "no shape"
+        except _UnknownError as error:
+            return str(error)
+        except IndexError:
+            return f"no formula for {kind} of these operands"
 
     def _product(self, i: int, kind: str, output: Sequence[str] | None, operands: Sequence[Any]) -> float | str:
         out = _elements(output)
@@ -132,23 +133,26 @@ class _Operators:
                 continue
             try:
                 total += _elements(shape) * _width(dtype)
-            except _SymbolicError:
-                return _DYNAMIC
+            except _UnknownError as error:
+                return str(error)
         return total
 
-    def _parameters(self, i: int) -> int:
+    def _parameters(self, i: int) -> float | str:
         """Counts the weights that an operator takes, also those that it takes through a dequantize or a permute."""
         if _PASSES_WEIGHTS.search(self.kind[i]):
-            return 0
-        found: dict[int, int] = {}
+            return 0.0
+        found: set[int] = set()
         for src, _, _ in self.inputs[i]:
             node, quantised = src, False
             while self.op[node].startswith("call_") and self.inputs[node] and _PASSES_WEIGHTS.search(self.kind[node]):
                 quantised = quantised or "quantize" in self.kind[node]
                 node = self.inputs[node][0][0]
             if self.role[node] == "parameter" or (quantised and self.role[node] in ("buffer", "constant")):
-                found[node] = _elements(self.shape[node])
-        return sum(found.values())
+                found.add(node)
+        try:
+            return float(sum(_elements(self.shape[node]) for node in found))
+        except _UnknownError as error:
+            return str(error)
 
     def _outputs(self, i: int) -> list[tuple[str | None, Sequence[str] | None]]:
         several = json.loads(self.attrs[i]).get("outputs") if self.attrs[i] and '"outputs"' in self.attrs[i] else None
@@ -163,13 +167,15 @@ class _Operators:
         return arguments.get(path)
 
 
-class _SymbolicError(Exception):
-    """A size that is no number."""
+class _UnknownError(Exception):
+    """A size that is no number; the message is the reason."""
 
 
 def _sizes(shape: Sequence[str] | None) -> Shape:
-    if shape is None or not all(str(size).isdigit() for size in shape):
-        raise _SymbolicError
+    if shape is None:
+        raise _UnknownError("no shape is recorded")
+    if not all(str(size).isdigit() for size in shape):
+        raise _UnknownError("symbolic shape")
     return tuple(int(size) for size in shape)
 
 

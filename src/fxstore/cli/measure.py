@@ -1,0 +1,74 @@
+"""The verb ``measure``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fxstore.cli import options
+from fxstore.errors import UsageError
+
+
+@click.command()
+@options.store
+@click.option("--inputs", "given", type=click.Path(path_type=Path), required=True, help=".pt or .npz: what to run on.")
+@click.option("--reference", metavar="STAGE", help="Counts as right; default: the first. 'previous': the one before.")
+@click.option("--metric", "metrics", multiple=True, metavar="M", help="cosine, 'mse<=1e-4', module:function …")
+@click.option("--stage", "stages", multiple=True, metavar="S", help="What to measure; default: every later stage.")
+@click.option("--method", default="forward", show_default=True, help="Entry point that is run.")
+@click.option("--scope", type=click.Choice(("cumulative", "local", "both")), default="cumulative", show_default=True)
+@click.option("--steps", is_flag=True, help="The inputs are steps: each begins with the buffers that the last left.")
+@click.option("--name", help="Name of the run; default: SOURCE's.")
+@click.option("--trust", is_flag=True, help="SOURCE is a file of your own: loading it may run code in it.")
+@click.argument("source", metavar="SOURCE")
+def measure(
+    store_path: str,
+    given: Path,
+    reference: str | None,
+    metrics: tuple[str, ...],
+    stages: tuple[str, ...],
+    method: str,
+    scope: str,
+    steps: bool,
+    name: str | None,
+    trust: bool,
+    source: str,
+) -> None:
+    """Runs the stages of SOURCE on inputs and stores how far their values are apart, as a run; prints its id.
+
+    SOURCE is MODULE:FUNCTION, which returns a dict of stages, or an .etrecord or .pt2 file with --trust.
+    """
+    from fxstore.api import connect
+    from fxstore.ingest import runnable
+
+    found = runnable.stages(source, trust)
+    if not found:
+        raise UsageError(f"{source} has no stage")
+    args, kwargs = runnable.inputs(given)
+    with connect(store_path) as store:
+        with store.record(name or Path(source.replace(":", ".")).stem, strict=True) as recorder:
+            for stage, one in found.items():
+                recorder.stage(stage, one)
+            recorder.measure(
+                args,
+                kwargs,
+                reference=reference or next(iter(found)),
+                metrics=list(metrics) or None,
+                stages=list(stages) or None,
+                method=method,
+                scope=scope,
+                carry_state=steps,
+            )
+        assert recorder.run is not None
+        click.echo(recorder.run.run_id)
+        for line in _coverage(store.sql(_COVERAGE, [recorder.run.run_id]).fetchall()):
+            click.echo(line, err=True)
+
+
+_COVERAGE = """SELECT o.name, c.measured, c.nodes FROM coverage AS c JOIN overlays AS o USING (overlay_id)
+WHERE c.run_id = ? AND o.kind = 'accuracy' ORDER BY c.overlay_id DESC"""
+
+
+def _coverage(rows: list[tuple[object, ...]]) -> list[str]:
+    return [f"Measured {name}: {measured} of {nodes} nodes" for name, measured, nodes in rows]

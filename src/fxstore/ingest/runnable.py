@@ -1,0 +1,108 @@
+"""What the command line can run: stages from a Python function or from a trusted file, and inputs from a file."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fxstore.errors import SourceError, UsageError
+
+_FILES = (".etrecord", ".pt2")
+
+
+def stages(source: str, trust: bool) -> dict[str, object]:
+    """Returns live sources by stage name.
+
+    Args:
+        source: ``module:function``, called without arguments, that returns a dict from stage names to sources, or one
+            source; or an ``.etrecord`` or ``.pt2`` file.
+        trust: The file may run code: its program is read by pickle and by evaluating text.
+
+    Raises:
+        UsageError: It is none of these, or a file without trust.
+        SourceError: It cannot be read.
+    """
+    path = Path(source)
+    if path.suffix in _FILES:
+        if not path.exists():
+            raise SourceError(f"cannot read {source}: no such file")
+        if not trust:
+            raise UsageError(
+                f"to be run, the program in {source} must be loaded, and loading it can run code in it",
+                hint="pass --trust for a file of your own, or measure module:function, which returns the stages",
+            )
+        return _loaded(path)
+    module, colon, name = source.partition(":")
+    if not colon:
+        raise UsageError(
+            f"{source!r} cannot be run: a stored run holds graphs, not weights",
+            hint="measure its .etrecord with --trust, or module:function, which returns {stage: source}",
+        )
+    return _called(module, name)
+
+
+def _called(module: str, name: str) -> dict[str, object]:
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"cannot import {module}:{name}: {error}", hint="write module:function") from error
+    finally:
+        sys.path.pop(0)
+    given = found() if callable(found) else found
+    if isinstance(given, Mapping) and all(isinstance(key, str) for key in given):
+        return dict(given)
+    return {"float": given}
+
+
+def _loaded(path: Path) -> dict[str, object]:
+    try:
+        if path.suffix == ".pt2":
+            import torch
+
+            return {"exported": torch.export.load(path)}
+        from executorch.devtools.etrecord import parse_etrecord
+
+        record = parse_etrecord(str(path))
+    except Exception as error:  # whatever the loaders raise
+        raise SourceError(f"cannot load {path}: {type(error).__name__}: {error}") from error
+    found: dict[str, object] = {}
+    if record.exported_program is not None:
+        found["exported"] = record.exported_program
+    for key, program in (record.graph_map or {}).items():
+        name, _, method = key.rpartition("/")
+        found.setdefault(name or key, {})[method if name else "forward"] = program  # type: ignore[index]
+    if record.edge_dialect_program is not None:
+        found["edge"] = record.edge_dialect_program
+    return found
+
+
+def inputs(path: Path) -> tuple[Any, Any]:
+    """Returns inputs and keyword inputs from a file.
+
+    Args:
+        path: ``.npz``: one input, its arrays in order; ``.pt``: what :meth:`fxstore.Recorder.measure` takes, or a dict
+            with ``args`` and ``kwargs``. Nothing in the file can run.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    import numpy as np
+    import torch
+
+    try:
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as arrays:
+                return tuple(torch.from_numpy(arrays[name]) for name in arrays.files), None
+        given = torch.load(path, weights_only=True)
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # whatever a file that is none of these makes of them
+        raise SourceError(f"{path} holds no inputs", hint="torch.save((x,), 'inputs.pt'), or numpy.savez") from error
+    if isinstance(given, dict):
+        return given.get("args", ()), given.get("kwargs")
+    return ((given,) if isinstance(given, torch.Tensor) else given), None

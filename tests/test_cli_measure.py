@@ -1,0 +1,68 @@
+"""The verb ``measure``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fxstore
+from fxstore.cli import run
+
+torch = pytest.importorskip("torch")
+
+PIPELINE = """
+import torch
+def stages():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).eval()
+    program = torch.export.export(model, (torch.ones(2, 4),))
+    return {"float": program, "core": program.run_decompositions({})}
+def peak(reference, value):
+    return abs(value).max()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pipeline_of_test.py").write_text(PIPELINE)
+    torch.save([(torch.ones(2, 4),), (-torch.ones(2, 4),)], tmp_path / "inputs.pt")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def measure(folder: Path, source: str, *more: str, inputs: str = "inputs.pt") -> int:
+    return run(["measure", "--store", str(folder / "runs"), "--inputs", str(folder / inputs), *more, source])
+
+
+def test_stages_of_a_function_are_measured(folder: Path, capsys: Any) -> None:
+    metrics = ("--metric", "max_abs<=0", "--metric", "pipeline_of_test:peak")
+    assert measure(folder, "pipeline_of_test:stages", *metrics) == 0
+    out, err = capsys.readouterr()
+    assert "Measured core vs float:" in err
+    with fxstore.connect(folder / "runs", read_only=True) as store:
+        rows = store.sql("SELECT DISTINCT metric, sample, verdict FROM metrics WHERE verdict IS NOT NULL ORDER BY 2")
+        assert [row for row in rows.fetchall() if row[1] is not None] == [
+            ("max_abs", 0, "pass"),
+            ("max_abs", 1, "pass"),
+        ]
+        assert len(store.worst("peak", run=out.strip())) > 0
+
+
+def test_a_file_is_only_run_where_it_is_trusted(folder: Path, capsys: Any) -> None:
+    (folder / "model.etrecord").write_bytes(b"PK")
+    assert measure(folder, str(folder / "model.etrecord")) == 2
+    assert "--trust" in capsys.readouterr().err
+    assert measure(folder, str(folder / "model.etrecord"), "--trust") == 1
+    assert measure(folder, "nightly") == 2
+    assert measure(folder, "no_such_module:f") == 2
+    assert not (folder / "runs").exists()
+
+
+def test_bad_inputs_are_one_line(folder: Path, capsys: Any) -> None:
+    (folder / "bad.pt").write_bytes(b"nothing")
+    assert measure(folder, "pipeline_of_test:stages", inputs="bad.pt") == 1
+    assert measure(folder, "pipeline_of_test:stages", inputs="none.pt") == 1
+    assert capsys.readouterr().err.count("fxstore: ") == 2
