@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -283,7 +284,17 @@ def _values(node: fx.Node) -> tuple[Value, ...]:
 def _value(value: object) -> Value:
     if not isinstance(value, torch.Tensor):
         return Value()
-    return Value(str(value.dtype).removeprefix("torch."), tuple(str(size) for size in value.shape), str(value.device))
+    return Value(_dtype(value.dtype), tuple(map(str, value.shape)), _device(value.device))
+
+
+@cache
+def _dtype(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+@cache
+def _device(device: torch.device) -> str:
+    return str(device)
 
 
 def _attrs(node: fx.Node, module: fx.GraphModule) -> dict[str, object]:
@@ -340,15 +351,17 @@ def _role(node: fx.Node, module: fx.GraphModule) -> str:
         if isinstance(value, torch.nn.Parameter):
             return "parameter"
         if isinstance(value, torch.Tensor):
-            return "buffer" if str(node.target) in _buffers(module) else "constant"
+            return "buffer" if _is_buffer(module, str(node.target)) else "constant"
         return "subgraph" if isinstance(value, torch.nn.Module) else "constant"
     if isinstance(node.meta.get("val"), (int, torch.SymInt)) and not isinstance(node.meta.get("val"), bool):
         return "symint"
     return "op"
 
 
-def _buffers(module: fx.GraphModule) -> frozenset[str]:
-    return frozenset(name for name, _ in module.named_buffers(remove_duplicate=False))
+def _is_buffer(module: fx.GraphModule, target: str) -> bool:
+    path, _, name = target.rpartition(".")
+    owner = _attribute(module, path) if path else module
+    return name in getattr(owner, "_buffers", ())
 
 
 def _attribute(module: fx.GraphModule, target: str) -> Any:
