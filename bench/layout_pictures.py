@@ -90,7 +90,9 @@ def picture(browser: Browser, name: str, directory: Path) -> None:
         near.wait_for_function("() => window.fxstore && window.fxstore.compare")
         middle = int(np.argmin(np.abs(drawing.y - drawing.height * 0.6))) + 1
         near.evaluate("(nid) => fxstore.select(nid)", middle)
-        near.wait_for_timeout(1500)
+        near.wait_for_timeout(1200)
+        near.evaluate("() => fxstore.select(null)")
+        near.wait_for_timeout(600)
         near.screenshot(path=directory / f"layout-{name}-near.png")
 
 
