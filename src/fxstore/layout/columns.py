@@ -66,11 +66,9 @@ def columns(drawing: Drawing, sizes: npt.ArrayLike) -> Columns:
     cuts = [0.0]
     while drawing.height - cuts[-1] > share * (1 + SEARCH):
         low, high = np.searchsorted(places, [cuts[-1] + share * (1 - SEARCH), cuts[-1] + share * (1 + SEARCH)])
-        if low == high:
-            low, high = min(int(low), len(places) - 1), min(int(low) + 1, len(places))
-        best = int(low) + int(np.argmin(cost[low:high])) if low < high else -1
-        if best < 0 or places[best] <= cuts[-1]:
+        if low == len(places):
             break
+        best = low + np.argmin(cost[low : max(high, low + 1)])
         cuts.append(float(places[best]))
     return Columns(np.array([*cuts, drawing.height]), drawing.width)
 

@@ -13,7 +13,7 @@ SMALL, MEDIUM, LARGE = 100, 3000, 20000
 """Numbers of cells above which less is tried."""
 SWAP_COST = 400
 """Neighbours with more pairs of links than this are not swapped."""
-PATIENCE = 4
+PATIENCE = 2
 """After so many sweeps without fewer crossings there are no more."""
 
 Link = tuple[int, float, float]
@@ -190,7 +190,7 @@ def _starts(grid: Grid, several: bool) -> list[Lists]:
         return [down]
     back = reversed(cells)
     up = _visit(grid, back, lambda v: [grid.upper[k] for k in grid.above[v]], lambda v: not grid.below[v])
-    return [down, up, [sorted(row) for row in grid.rows]]
+    return [down, up]
 
 
 def _around(grid: Grid, v: int) -> list[int]:
