@@ -18,12 +18,14 @@ from typing import BinaryIO, Final
 from fxstore.errors import SourceError
 
 MAX_HEADER_BYTES: Final = 4 << 20
-MAX_PAYLOAD_BYTES: Final = 32 << 20
+MAX_PAYLOAD_BYTES: Final = 16 << 20
+MAX_PAYLOAD_LINES: Final = 500_000
 MAX_TEXT_BYTES: Final = 128 << 20
 """Of all graphs of one trace."""
 MAX_FILES: Final = 1000
 MAX_PROBLEMS: Final = 5
 _HEADER: Final = re.compile(rb"(?:\[rank(\d{1,9})\]:)?[VDIWEC]\d{4} [\d:.]+ (\d{1,10}) [^\]]{1,1000}\] (?=\{)")
+_RECORD: Final = re.compile(rb"\n(?=[^\t])")
 _HINT: Final = "name a directory that TORCH_TRACE was set to, or a log in it"
 
 
@@ -201,20 +203,38 @@ class _Log:
     def _payload(self, digest: object, where: str) -> str | None:
         """Returns the text behind a record; None, and a problem, where it is not what was logged."""
         lines: list[bytes] = []
-        size = 0
-        while (line := self._next()).startswith(b"\t"):
+        size, count = 0, 0
+        read = self.file.readline
+        while (line := read(MAX_HEADER_BYTES + 1)).startswith(b"\t"):
             size += len(line)
-            if size > MAX_PAYLOAD_BYTES:
-                self.trace.problem(where, f"the graph is longer than {MAX_PAYLOAD_BYTES >> 20} MiB")
-                return None
+            count += 1
+            if size > MAX_PAYLOAD_BYTES or count > MAX_PAYLOAD_LINES:
+                break
             lines.append(line[1:])
-        self.ahead, self.line = line, self.line - 1
+        self.line += count
+        self.ahead = line
+        if len(lines) < count:
+            self.ahead = None
+            self._skip_payload()
+            self.trace.problem(where, f"the graph is longer than {MAX_PAYLOAD_BYTES >> 20} MiB")
+            return None
         body = b"".join(lines).removesuffix(b"\n")
         if digest not in (hashlib.md5(body, usedforsecurity=False).hexdigest(), None):
             cut = "is cut off" if not line else "is damaged: another process wrote into it, or it was edited"
             self.trace.problem(f"{self.name}, line {self.line}", f"the graph of the record at {where} {cut}")
             return None
         return body.decode("utf-8", "replace")
+
+    def _skip_payload(self) -> None:
+        """Moves to the next line that is no payload, block by block."""
+        while block := self.file.read(1 << 20):
+            block += self.file.readline(MAX_HEADER_BYTES) if block.endswith(b"\n") else b""
+            found = _RECORD.search(block)
+            end = found.end() if found else len(block)
+            self.line += block.count(b"\n", 0, end)
+            if found:
+                self.file.seek(end - len(block), os.SEEK_CUR)
+                return
 
     def _json(self, text: bytes, where: str) -> dict[str, object] | None:
         try:
