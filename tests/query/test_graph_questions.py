@@ -17,7 +17,7 @@ from fxstore import Store, connect, tables
 from fxstore.errors import QueryError, UsageError
 from fxstore.records import Graph
 from tests.query.conftest import nid
-from tests.store.records import chain, graph, node, run
+from tests.store.records import chain, graph, metric, node, overlay, run
 
 Edges = set[tuple[int, int]]
 
@@ -72,7 +72,7 @@ def test_reachability_equals_brute_force(
     assert between == [(n, down[n]) for n in sorted(down.keys() & up)]
 
 
-@pytest.mark.parametrize(("diamonds", "seconds"), [(40, 2.0), (400, 5.0)])
+@pytest.mark.parametrize(("diamonds", "seconds"), [(40, 2.0), (2000, 20.0)])
 def test_stacked_diamonds_are_not_walked_path_by_path(shared: Store, diamonds: int, seconds: float) -> None:
     edges = {(3 * i + a, 3 * i + b) for i in range(diamonds) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))}
     first = committed(shared, 3 * diamonds + 1, edges)
@@ -202,3 +202,20 @@ def large(count: int, edges: list[tuple[int, int]]) -> Graph:
 def test_hops_are_counted_from_one(store: Store, hops: Any) -> None:
     with pytest.raises(UsageError, match="hops must be a whole number from 1"):
         store.ancestors(nid(store, "edge:output"), hops)
+
+
+def test_repeated_blocks_of_an_unrolled_cell(shared: Store) -> None:
+    """A cell called 96 times is one block of 16 operators; the bad step is found by the call's number."""
+    names = [f"op_{i}" for i in range(96 * 16)]
+    calls = [i // 16 + 1 for i in range(len(names))]
+    made = graph([node(n, module_path="cell", module_call=c) for n, c in zip(names, calls, strict=True)], chain(*names))
+    values = [metric(f"float:op_{16 * step + 15}", "cosine", 0.1 if step == 36 else 1.0) for step in range(96)]
+    run_id = shared.commit(run({"float": made}, overlays=[overlay("acc", values)]))
+    blocks = """
+        SELECT module_path, count(DISTINCT module_call), min(ops), max(ops) FROM (
+            SELECT module_path, module_call, count(*) AS ops FROM nodes WHERE run_id = ? GROUP BY ALL) GROUP BY ALL"""
+    assert shared.sql(blocks, [run_id]).fetchall() == [("cell", 96, 16, 16)]
+    steps = """
+        SELECT n.module_call, min(m.value) AS value FROM metrics AS m JOIN nodes AS n ON n.nid = m.nid
+        WHERE n.run_id = ? GROUP BY ALL ORDER BY value LIMIT 1"""
+    assert shared.sql(steps, [run_id]).fetchall() == [(37, 0.1)]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from fxstore import Store
 from fxstore.errors import QueryError
+from fxstore.query import library
 from fxstore.query.engine import MACROS, RELATIONS
 from tests.query.conftest import nid
 
@@ -129,3 +132,17 @@ def test_an_unknown_relation_is_told(store: Store) -> None:
         store.schema("nods")
     assert error.value.hint is not None
     assert "'nodes'" in error.value.hint
+
+
+def test_the_page_of_the_schema_is_current() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    scope = runpy.run_path(str(docs / "make_schema.py"))
+    said = (docs / "schema.md").read_text("utf-8")
+    assert said == scope["text"](), "python docs/make_schema.py"
+
+
+def test_only_what_is_needed_is_loaded() -> None:
+    assert [module.name for module in library.in_order(["runs"])][-1] == "relations/runs.sql"
+    needed = {module.name for module in library.in_order(["worst"])}
+    assert "macros/worst.sql" in needed
+    assert not {name for name in needed if name.startswith("relations/")}

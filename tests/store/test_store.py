@@ -15,7 +15,7 @@ import pytest
 
 from fxstore.errors import FxstoreError, StoreError
 from fxstore.records import RunRecord
-from fxstore.store import MEMORY, Catalog, Directory, open_directory, parquet, write_run
+from fxstore.store import MEMORY, Catalog, Directory, manifest, open_directory, parquet, write_run
 from fxstore.store.directory import RELATIONS
 from tests.store.records import chain, graph, metric, node, overlay, run
 
@@ -260,3 +260,49 @@ def test_a_failure_at_any_operation_leaves_all_or_nothing(directory: Directory) 
         if failing.left > 0:
             break
     assert failures > 8
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", 5), ("name", None), ("model", ["x"]), ("tags", {"a": 1}), ("tags", "ab"), ("versions", None),
+        ("created_at", "today"), ("nodes", -1), ("nodes", True), ("stages", [{"stage": 1}]), ("stages", "x"),
+        ("structure_hash", "../../etc"), ("graph_hashes", ["../x"]), ("run_key", 7), ("status", {}), ("format", 9),
+    ],
+)  # fmt: skip
+def test_one_bad_run_json_leaves_out_that_run_only(directory: Directory, field: str, value: object) -> None:
+    good, bad = write_run(directory, small_run("good")), write_run(directory, small_run("bad"))
+    path = directory.run(bad) / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.warns(UserWarning, match=f"run {bad} is left out: its run.json cannot be read"):
+        assert set(committed(directory).runs) == {good}
+
+
+def test_a_manifest_says_what_the_runs_say(directory: Directory) -> None:
+    for i in range(70):
+        write_run(directory, small_run(f"r{i}"))
+    told = manifest.load(directory)
+    assert len(told) == 64
+    assert {run_id: run for run_id, run in committed(directory).runs.items() if run_id in told} == told
+    removed = next(iter(told))
+    shutil.rmtree(directory.run(removed))
+    (directory.run(next(reversed(told))) / "run.json").unlink()  # the manifest knows it
+    assert set(committed(directory).runs) == {path.name[7:] for path in directory.runs.iterdir()}
+    assert len(committed(directory).runs) == 69
+
+
+@pytest.mark.parametrize("said", ["", "[]", "{}", '{"format": 1, "runs": 5}', "\x00", '{"format": 1, "count": 2'])
+def test_a_broken_manifest_costs_time_only(directory: Directory, said: str) -> None:
+    run_ids = {write_run(directory, small_run(name)) for name in "ab"}
+    directory.manifest.write_text(said)
+    assert set(committed(directory).runs) == run_ids
+
+
+def test_a_manifest_with_one_bad_field_is_not_believed(directory: Directory) -> None:
+    run_ids = {write_run(directory, small_run(name)) for name in "ab"}
+    manifest.save(directory, committed(directory).runs.values())
+    said = json.loads(directory.manifest.read_text())
+    said["runs"]["name"][0] = 5
+    directory.manifest.write_text(json.dumps(said))
+    assert {run.name for run in committed(directory).runs.values()} == {"a", "b"}
+    assert set(committed(directory).runs) == run_ids

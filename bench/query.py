@@ -1,0 +1,123 @@
+"""Questions asked of synthetic stores of more and more runs; and of one graph, beside other libraries, from cold.
+
+    python -m bench.query FOLDER 1 300 10000
+
+makes the stores in FOLDER (once) and prints, for each, CPU milliseconds of the best of several tries.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.stores import make
+
+from fxstore import Store, connect
+
+
+def best(ask: Callable[[], Any], tries: int = 5) -> float:
+    """Returns CPU milliseconds of the best try, after one that is not counted."""
+    ask()
+    took = []
+    for _ in range(tries):
+        start = time.process_time()
+        ask()
+        took.append(time.process_time() - start)
+    return 1e3 * min(took)
+
+
+def open_and_list(path: Path) -> None:
+    with connect(path, read_only=True) as store:
+        store.runs().arrow()
+
+
+def questions(store: Store) -> dict[str, float]:
+    count = len(store.runs())
+    run = store.existing_run(f"nightly-{count // 2}")
+    nid = (run.run_key << 22) + 8010
+    ((stage, name),) = store.sql(f"SELECT stage, name FROM nodes WHERE nid = {nid} AND run_id = ?", [run.run_id])
+    asked: dict[str, Callable[[], Any]] = {
+        "sync of one node": lambda: store.sync_nid(nid).arrow(),
+        "worst 20 with counterparts": lambda: store.worst("cosine", run=run.name).arrow(),
+        "motif in one run": lambda: store.match("linear -> gelu -> linear", run=run.name).arrow(),
+        "ancestors, 10 hops": lambda: store.ancestors(nid, 10).arrow(),
+        "ancestors, all": lambda: store.ancestors(nid).arrow(),
+        "op counts of all runs": lambda: store.sql("SELECT run_id, op_type, count(*) FROM nodes GROUP BY ALL").arrow(),
+        "history of a metric, 500 runs": lambda: store.history(stage, name, "cosine", run=run.name).arrow(),
+    }
+    return {title: best(ask, 2 if "runs" in title else 5) for title, ask in asked.items()}
+
+
+def others(store: Store) -> dict[str, float]:
+    """Ancestors of one node of one graph, everything read and built anew: what a question from cold costs."""
+    import networkx
+    import rustworkx
+
+    run = store.existing_run(None)
+    nid = (run.run_key << 22) + 8010
+    edges = [tuple(row) for row in store.sql("SELECT src_nid, dst_nid FROM edges WHERE run_id = ?", [run.run_id])]
+
+    def with_networkx() -> int:
+        return len(networkx.ancestors(networkx.DiGraph(edges), nid))
+
+    def with_rustworkx() -> int:
+        graph = rustworkx.PyDiGraph()
+        places = {n: graph.add_node(n) for n in dict.fromkeys(n for edge in edges for n in edge)}
+        graph.add_edges_from_no_data([(places[a], places[b]) for a, b in edges])
+        return len(rustworkx.ancestors(graph, places[nid]))
+
+    found = {"networkx, graph built": best(with_networkx), "rustworkx, graph built": best(with_rustworkx)}
+    assert with_networkx() == with_rustworkx() == len(store.ancestors(nid))
+    return found | {"fxstore, all ancestors": best(lambda: store.ancestors(nid).arrow())}
+
+
+def ladybug(store: Store) -> dict[str, float]:
+    """The same in Ladybug, its tables loaded from Parquet in memory."""
+    import tempfile
+
+    import pyarrow.parquet as pq
+    import real_ladybug
+
+    run = store.existing_run(None)
+    nid = (run.run_key << 22) + 8010
+    with tempfile.TemporaryDirectory() as folder:
+        for name, query in (
+            ("nodes", "SELECT nid, name FROM nodes WHERE run_id = ?"),
+            ("edges", "SELECT src_nid, dst_nid FROM edges WHERE run_id = ?"),
+        ):
+            pq.write_table(store.sql(query, [run.run_id]).arrow(), f"{folder}/{name}.parquet")
+
+        def load() -> Any:
+            connection = real_ladybug.Connection(real_ladybug.Database(":memory:"))
+            connection.execute("CREATE NODE TABLE N(nid INT64, name STRING, PRIMARY KEY(nid))")
+            connection.execute("CREATE REL TABLE E(FROM N TO N)")
+            for table, name in (("N", "nodes"), ("E", "edges")):
+                connection.execute(f"COPY {table} FROM '{folder}/{name}.parquet'")
+            return connection
+
+        loaded = load()
+        query = f"MATCH (a:N)-[:E* SHORTEST 1..10]->(b:N {{nid: {nid}}}) RETURN count(DISTINCT a.nid)"
+        return {
+            "Ladybug, loaded from Parquet": best(load, 2),
+            "Ladybug, 10 hops, loaded before": best(lambda: loaded.execute(query).get_all(), 2),
+        }
+
+
+def main(folder: Path, counts: list[int]) -> None:
+    for count in counts:
+        path = folder / f"r{count}"
+        make(path, count)
+        print(f"{count} runs: open and list {best(lambda path=path: open_and_list(path), 3):.1f} ms CPU")  # type: ignore[misc]
+        with connect(path, read_only=True) as store:
+            for title, took in questions(store).items():
+                print(f"  {title:<32} {took:8.1f}")
+    with connect(folder / f"r{counts[0]}", read_only=True) as store:
+        for title, took in {**others(store), **ladybug(store)}.items():
+            print(f"  {title:<32} {took:8.1f}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), [int(count) for count in sys.argv[2:]] or [1, 300])
