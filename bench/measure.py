@@ -1,0 +1,79 @@
+"""What measuring costs: ``python -m bench.measure time|memory``.
+
+``time``: CPU time of ``measure`` (two stages, default metrics) against the plain sum of running both modules.
+``memory``: peak memory of the process on a chain with 4 GB of intermediates.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+import warnings
+
+import torch
+from torch import nn
+
+import fxstore
+
+warnings.filterwarnings("ignore")
+
+
+class Chain(nn.Module):
+    """Pointwise operators one after another on one large tensor."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for _ in range(self.length):
+            x = x * 1.01
+        return x
+
+
+def cpu(body: object) -> float:
+    start = time.process_time()
+    body()  # type: ignore[operator]
+    return time.process_time() - start
+
+
+def measured(program: torch.export.ExportedProgram, x: torch.Tensor, statistics: bool) -> float:
+    with fxstore.connect(":memory:") as store, store.record("bench", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        return cpu(lambda: rec.measure((x,), statistics=statistics))
+
+
+def times() -> None:
+    """Prints the ratios for a light and a heavier stack."""
+    for width in (64, 256):
+        time_of(width)
+
+
+def time_of(width: int) -> None:
+    """Prints the ratio for a stack of convolutions of that width."""
+    convolutions = [layer for _ in range(8) for layer in (nn.Conv2d(width, width, 3, padding=1), nn.ReLU())]
+    x = torch.randn(1, width, 32, 32)
+    program = torch.export.export(nn.Sequential(*convolutions).eval(), (x,))
+    module, core = program.module(), program.run_decompositions({}).module()
+    with torch.no_grad():
+        module(x), core(x)
+        plain = min(cpu(lambda: (module(x), core(x))) for _ in range(3))
+    for statistics in (False, True):
+        took = min(measured(program, x, statistics) for _ in range(2))
+        about = f"{width} channels, statistics {statistics}"
+        print(f"{about}: both runs {plain:.2f} s, measure {took:.2f} s, ratio {took / plain:.2f}")
+
+
+def memory() -> None:
+    x = torch.randn(1 << 23)
+    program = torch.export.export(Chain(128), (x,))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    took = measured(program, x, statistics=False)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    print(f"4 GB of intermediates: before {before} MB, peak {peak} MB, {took:.0f} s of CPU")
+
+
+if __name__ == "__main__":
+    {"time": times, "memory": memory}[sys.argv[1]]()
