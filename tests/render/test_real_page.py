@@ -103,7 +103,7 @@ def edges(page: Any) -> None:
         "fxstore.compare.selectEdge(inEdge[inStart[selection.node]]); return selection.node; }"
     )
     rows = page.locator(".fx-facts-table tr").all_text_contents()
-    assert any(row.startswith("shape[") for row in rows)
+    assert {"port0", "argument0"} <= set(rows), rows
     assert any(row.startswith("compared with") and "no value pair" not in row for row in rows), rows
     page.evaluate("(node) => fxstore.compare.selectNode(node)", told)
 
@@ -152,7 +152,7 @@ def finds(page: Any) -> None:
     assert page.evaluate("fxstore.compare.found.counts[2]") > 0
     assert page.evaluate("fxstore.compare.found.counts[0]") == 0
     page.keyboard.press("Enter")
-    assert page.locator(".fx-search output").text_content().startswith("1 of ")
+    assert " of " in page.locator(".fx-search output").text_content()
     page.keyboard.press("Escape")
     page.locator(".fx-search input").blur()
 

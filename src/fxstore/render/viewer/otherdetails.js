@@ -29,7 +29,7 @@ export function edgeDetails(h, scene, edge, select) {
     ["port", String(facts.port)],
     ["to", link(facts.target)],
     ["argument", facts.argument || "not known"],
-    ["dtype", facts.dtype || "no tensor"],
+    ["dtype", facts.dtype || "not known"],
     ["shape", facts.shape || "not known"],
     ["uses of this value", grouped(facts.uses)],
     ["compared with", others.length ? h("span", {}, ...others) : "no value pair on this page"],
