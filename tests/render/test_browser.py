@@ -233,6 +233,13 @@ def test_hostile_strings_are_shown_and_never_run(open_page: Open) -> None:
     assert "</script><script>window.hacked = 1</script>" in shown
     assert "\\u202egnp.exe" in shown
     assert "\u202e" not in page.locator(".fx").text_content()
+    page.evaluate("fxstore.compare.foldTo(0); fxstore.compare.selectEdge(0)")
+    values = page.evaluate(
+        "() => [...document.querySelectorAll('.fx *')].flatMap((e) => "
+        "[...e.attributes].map(({ name, value }) => `${e.className} ${name}=${value}`))"
+    )
+    assert [value for value in values if "\u202e" in value] == []
+    assert page.evaluate("window.hacked") is None
     assert "\\ud800" in page.title()
 
 

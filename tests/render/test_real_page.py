@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def test_a_page_of_a_quantised_mobilenet_v2(browser: Any, tmp_path: Path) -> Non
     head = [ConvBn(320, 1280, 1), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(1280, 100)]
     network = torch.nn.Sequential(ConvBn(3, 32, stride=2), torch.nn.Sequential(*blocks), *head).eval()
     inputs = (torch.randn(1, 3, 64, 64),)
-    with fxstore.connect(tmp_path / "store") as store:
+    with warnings.catch_warnings(), fxstore.connect(tmp_path / "store") as store:
+        warnings.simplefilter("ignore")
         with store.record("mobilenet", model="MobileNetV2", strict=True) as recorder:
             compile_network(network, inputs, recorder.stage)
             recorder.measure(inputs, reference="float", stages=["quantized"])

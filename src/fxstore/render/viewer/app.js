@@ -159,7 +159,7 @@ export class PageApp {
     for (let i = this.select.options.length; i < names.length; i++)
       this.select.append(this.h("option", { value: i }, names[i]));
     this.select.value = String(this.compare.color);
-    this.select.title = this.colorings.names[this.compare.color];
+    this.select.title = visible(this.colorings.names[this.compare.color]);
     const find = (query) => this.compare.search(query);
     const range = (ends) => this.compare.setRange(ends);
     this.legend.replaceChildren(legend(this.h, this.compare.coloring, this.themes.theme, { find, range }));

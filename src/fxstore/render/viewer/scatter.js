@@ -5,6 +5,7 @@ import { choice } from "./menu.js";
 import { formatted, grouped } from "./numbers.js";
 import { metricText } from "./metrictext.js";
 import { defaultPanes, nearestPoint, scatterOf } from "./scatterdata.js";
+import { visible } from "./visible.js";
 
 const PLOT_SIDE = 420;
 const PLOT_PAD = 14;
@@ -56,7 +57,7 @@ export class ScatterPlot {
     const coloring = this.#coloring();
     const [base, head] = [this.base, this.head].map(({ select }) => Number(select.value));
     this.points = coloring ? scatterOf(this.compare.scene, coloring, base, head) : [];
-    this.title.textContent = coloring ? coloring.metric : "No metric on this page";
+    this.title.textContent = coloring ? visible(coloring.metric) : "No metric on this page";
     this.note.textContent = `${grouped(this.points.length)} nodes have a finite number in both panes; on the line both are equal.`;
     if (coloring) this.#paint(coloring);
   }
@@ -91,7 +92,7 @@ export class ScatterPlot {
       context.fill();
     }
     context.globalAlpha = 1;
-    this.canvas.setAttribute("aria-label", `${coloring.metric}: ${this.points.length} points`);
+    this.canvas.setAttribute("aria-label", visible(`${coloring.metric}: ${this.points.length} points`));
   }
 
   #place(x, y) {
@@ -118,6 +119,6 @@ export class ScatterPlot {
     const point = this.#nearest(event);
     const { scene } = this.compare;
     const words = (node) => `${scene.text("name", node)}: ${metricText(scene, this.#coloring(), node)}`;
-    this.canvas.title = point ? `${words(point.from)} → ${words(point.to)}` : "";
+    this.canvas.title = point ? visible(`${words(point.from)} → ${words(point.to)}`) : "";
   }
 }

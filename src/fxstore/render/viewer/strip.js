@@ -3,6 +3,7 @@
 import { OTHER } from "./coloring.js";
 import { metricText } from "./metrictext.js";
 import { nodeAlong, profileOf } from "./profile.js";
+import { visible } from "./visible.js";
 
 const STRIP_PAD = 4;
 
@@ -13,7 +14,7 @@ export class Strip {
    */
   constructor(h, viewer, title, select) {
     this.viewer = viewer;
-    this.title = title;
+    this.title = visible(title);
     this.select = select;
     this.canvas = h("canvas", {
       role: "img",
@@ -47,7 +48,7 @@ export class Strip {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = theme.graph.paper;
     context.fillRect(0, 0, size.width, size.height);
-    const name = coloring.metric;
+    const name = visible(coloring.metric);
     this.note.textContent = this.speaks ? "" : coloring.domain ? `no ${name} in this stage` : "";
     canvas.setAttribute("aria-label", this.speaks ? `${name} along ${this.title}` : `no ${name} in ${this.title}`);
     if (!this.speaks) return;
@@ -99,6 +100,7 @@ export class Strip {
     if (!this.speaks) return;
     const node = this.#nodeAt(event);
     const { scene, ink } = this.viewer;
-    this.canvas.title = node < 0 ? "" : `${scene.text("name", node) ?? ""}: ${metricText(scene, ink.coloring, node)}`;
+    const told = () => `${scene.text("name", node) ?? ""}: ${metricText(scene, ink.coloring, node)}`;
+    this.canvas.title = node < 0 ? "" : visible(told());
   }
 }
