@@ -16,7 +16,10 @@ from fxstore.cli import options
 @options.overwrite
 @click.argument("form", metavar="FORMAT")
 def export(store_path: str, run: str | None, output: Path, force: bool, form: str) -> None:
-    """Writes the store in another FORMAT: duckdb (one file), parquet, csv or json (a file per relation)."""
+    """Writes the store in another FORMAT: duckdb (one file), parquet, csv or json (a file per relation).
+
+    FORMAT debugger writes one run, the latest by default: nodes.csv, and each graph as SVG, coloured by verdict.
+    """
     with options.opened(store_path) as store:
         store.export(form, output, run=run, overwrite=force)
     files = [output] if output.is_file() else sorted(output.iterdir())

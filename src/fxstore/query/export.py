@@ -95,6 +95,12 @@ def _duckdb(store: Store, run_id: str | None, path: Path) -> None:
         connection.execute("DETACH exported")
 
 
+def _debugger(store: Store, run_id: str | None, path: Path) -> None:
+    from fxstore.query import debugger
+
+    debugger.write(store, run_id, path)
+
+
 def _quoted(comment: str) -> str:
     return "'" + comment.replace("'", "''") + "'"
 
@@ -105,4 +111,5 @@ FORMATS: Final[dict[str, Write]] = {
     "parquet": _folder("parquet", parquet.write),
     "csv": _folder("csv", _text_of("csv")),
     "json": _folder("json", _text_of("json")),
+    "debugger": _debugger,
 }

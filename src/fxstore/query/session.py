@@ -288,8 +288,9 @@ class Store(GraphQuestions):
         """Writes all runs, or one, in another format, and returns the path.
 
         Args:
-            format: ``duckdb`` (one file, for DuckDB from 1.2), or ``parquet``, ``csv`` or ``json`` (a folder, a file
-                per relation).
+            format: ``duckdb`` (one file, for DuckDB from 1.2), ``parquet``, ``csv`` or ``json`` (a folder, a file
+                per relation), or ``debugger`` (of one run, the latest by default: ``nodes.csv``, a row per node, and
+                each graph as SVG, coloured by verdict).
 
         Raises:
             UsageError: There is no such format, or something stands at the path and ``overwrite`` is false.
