@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ def test_the_demos_page(browser: Any, demo: Demo) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch, torchao and executorch warn about themselves
 def test_a_page_of_a_quantised_mobilenet_v2(browser: Any, tmp_path: Path) -> None:
     pytest.importorskip("executorch")
     import torch
@@ -43,8 +43,7 @@ def test_a_page_of_a_quantised_mobilenet_v2(browser: Any, tmp_path: Path) -> Non
     head = [ConvBn(320, 1280, 1), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(1280, 100)]
     network = torch.nn.Sequential(ConvBn(3, 32, stride=2), torch.nn.Sequential(*blocks), *head).eval()
     inputs = (torch.randn(1, 3, 64, 64),)
-    with warnings.catch_warnings(), fxstore.connect(tmp_path / "store") as store:
-        warnings.simplefilter("ignore")
+    with fxstore.connect(tmp_path / "store") as store:
         with store.record("mobilenet", model="MobileNetV2", strict=True) as recorder:
             compile_network(network, inputs, recorder.stage)
             recorder.measure(inputs, reference="float", stages=["quantized"])

@@ -151,7 +151,8 @@ function speaks(bucket) {
 function paintLabel(context, ink, node) {
   const { scene, coloring, style, labels, layers } = ink;
   const [title, own] = labelOf(scene, node);
-  const name = layers.label ? metricText(scene, layers.label.coloring, node) : own;
+  const told = layers.label && speaks(layers.label.coloring.buckets[node]);
+  const name = told ? metricText(scene, layers.label.coloring, node) : own;
   const bucket = coloring.buckets[node];
   const room = scene.width[node] - 12;
   const left = scene.x[node] - scene.width[node] / 2 + 6;

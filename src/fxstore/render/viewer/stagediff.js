@@ -36,7 +36,11 @@ export function stageDiff(scene, base, head) {
 }
 
 function changeOf(scene, node, partner) {
-  if (COMPARED.some((field) => scene.text(field, node) !== scene.text(field, partner))) return "changed";
+  const differs = (field) => {
+    const [own, other] = [scene.text(field, node), scene.text(field, partner)];
+    return own !== null && other !== null && own !== other; // what is not recorded tells nothing
+  };
+  if (COMPARED.some(differs)) return "changed";
   return scene.text("name", node) === scene.text("name", partner) ? "same" : "renamed";
 }
 
