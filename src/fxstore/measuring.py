@@ -78,7 +78,7 @@ class Measuring:
         Raises:
             UsageError: A stage or a metric is unknown, cannot be run or was edited, or nothing is left to measure.
         """
-        from fxstore.ingest.running import Wanted, measure_stages
+        from fxstore.ingest.running import Measurement, Wanted
         from fxstore.ingest.samples import given as samples_of
         from fxstore.metrics import resolve
 
@@ -87,9 +87,11 @@ class Measuring:
         given = samples_of(inputs, kwargs, method, carry_state)
         wanted = Wanted(resolve(metrics), _SCOPES[scope], statistics, budget_bytes)
         described: set[str] = set()
-        for base, names in self._against(reference, several_names(stages)):
+        sides: dict[str, Side] = {}
+        for base, names in self._against(reference, several_names(stages), sides):
             with self._watch(f"{', '.join(names)} not measured against {base}"):
-                found = measure_stages(self._structure(), self._side(base), list(map(self._side, names)), given, wanted)
+                right, *others = (sides.get(name) or self._side(name) for name in (base, *names))
+                found = Measurement(self._structure(), right, others, given, wanted).run()
                 for name in [one for one in found.statistics if one not in described]:
                     tables = found.statistics[name]
                     self._lay(f"{name} statistics", "statistics", "measured in Python", tables, method)
@@ -168,23 +170,23 @@ class Measuring:
         state = self._states.get(name)
         return Side(name, self._source(name), {} if state is None else state.written)
 
-    def _against(self, reference: str, stages: list[str] | None) -> list[tuple[str, list[str]]]:
-        """Returns reference stages and what is measured against each."""
+    def _against(self, reference: str, stages: list[str] | None, sides: dict[str, Side]) -> list[tuple[str, list[str]]]:
+        """Returns reference stages and what is measured against each; puts what it has looked at into ``sides``."""
         if reference != _PREVIOUS:
-            self._source(reference)
-            return [(reference, self._runnable_after(reference) if stages is None else stages)]
+            sides[reference] = self._side(reference)
+            return [(reference, self._runnable_after(reference, sides) if stages is None else stages)]
         first = next((one.name for one in self._stages if one.name in self._sources), "")
-        order = [first, *self._runnable_after(first)]
+        order = [first, *self._runnable_after(first, sides)]
         return [(a, [b]) for a, b in itertools.pairwise(order) if stages is None or b in stages]
 
-    def _runnable_after(self, reference: str) -> list[str]:
+    def _runnable_after(self, reference: str, sides: dict[str, Side]) -> list[str]:
         names = [stage.name for stage in self._stages]
         found = []
         for stage in self._stages[names.index(reference) + 1 :]:
             if stage.kind == "runtime":
                 continue
             try:
-                self._source(stage.name)
+                sides[stage.name] = self._side(stage.name)
             except UsageError as error:
                 _log.warning("left out of the measurement: %s", error)
             else:

@@ -68,37 +68,6 @@ class Found:
     failed: dict[str, Exception] = field(default_factory=dict)
 
 
-def measure_stages(
-    structure: Structure, reference: Side, measured: Sequence[Side], given: Given, wanted: Wanted
-) -> Found:
-    """Runs a reference and other stages on each sample; the reference once for all of them.
-
-    Raises:
-        UsageError: A stage does not have the method, or does not take the input.
-    """
-    compared = [Compared(structure, reference.stage, side.stage, given.method) for side in measured]
-    needed = {pair.reference for one in compared for pair in one.pairs if pair.reference is not None}
-    states: dict[str, State] = {}
-    found = Found()
-    for number, sample in enumerate(given.samples):
-        if not given.carry_state or not states:
-            states = {side.stage: dict(side.written) for side in (reference, *measured)}
-        with Held(wanted.budget_bytes) as held:
-            described = _described(structure, reference.stage, given.method, number, wanted)
-            missing = hold(structure, reference, given.method, sample, held, needed, states[reference.stage], described)
-            _keep(found.statistics, reference.stage, described)
-            for side, one in zip(measured, compared, strict=True):
-                if side.stage in found.failed:
-                    continue
-                try:
-                    _measure(structure, side, one, given.method, sample, number, held, missing, states, wanted, found)
-                except UsageError:
-                    raise
-                except Exception as error:  # what one stage raises takes no other's numbers
-                    found.failed[side.stage] = error
-    return found
-
-
 class Compared:
     """What is compared of one stage, and with which parameters."""
 
@@ -125,79 +94,155 @@ class Compared:
         )
 
 
-def hold(
-    structure: Structure,
-    reference: Side,
-    method: str,
-    sample: Sample,
-    held: Held,
-    needed: set[Key],
-    state: State,
-    described: Described | None = None,
-) -> dict[Key, str]:
-    """Runs the reference and holds what is needed of it; returns the reasons of values that there are not."""
-    from fxstore.ingest.values import stream_values
+class Reference:
+    """The stage that counts as right, and which of its values are needed.
 
-    def take(key: Key, copy: Callable[[], Any], size: int) -> None:
-        array = copy()
-        if described is not None:
-            described.take(key, array)
-        if key in needed:
-            held.put(key, array)
+    Args:
+        needed: What :meth:`hold` keeps; the rest is described at most.
+    """
 
-    keep = needed.__contains__ if described is None else lambda key: key in needed or described.wants(key)
-    missing = stream_values(reference.graph(method), sample.args, sample.kwargs, take, keep, state=state)
-    for key in missing:
-        held.drop(key)
-    missing |= held.missing
-    failed = [reason for reason in missing.values() if " failed: " in reason]
-    outputs = _outputs(top_graph(structure, reference.stage, method)[0]) & needed
-    if failed and outputs and held.keys().isdisjoint(outputs):
-        raise UsageError(f"the reference failed on this input: {failed[0]}", hint="pass an input as the model takes it")
-    return missing
+    def __init__(self, structure: Structure, side: Side, method: str, needed: set[Key]) -> None:
+        self.side = side
+        self._method = method
+        self._needed = needed
+        self._outputs = _outputs(top_graph(structure, side.stage, method)[0]) & needed
 
+    def hold(self, sample: Sample, held: Held, state: State, described: Described | None = None) -> dict[Key, str]:
+        """Runs the stage and holds what is needed of it; returns the reasons of values that there are not.
 
-def _measure(
-    structure: Structure,
-    side: Side,
-    compared: Compared,
-    method: str,
-    sample: Sample,
-    number: int,
-    held: Held,
-    missing: Mapping[Key, str],
-    states: dict[str, State],
-    wanted: Wanted,
-    found: Found,
-) -> None:
-    from fxstore.ingest.values import stream_values
-
-    before = dict(states[side.stage])
-    for scope in wanted.scopes:
-        comparison = compared.comparison(held, missing, wanted.metrics, scope, number)
-        last = scope == wanted.scopes[0]
-        described = _described(structure, side.stage, method, number, wanted) if last else None
+        Raises:
+            UsageError: It does not take the input.
+        """
+        from fxstore.ingest.values import stream_values
 
         def take(key: Key, copy: Callable[[], Any], size: int) -> None:
             array = copy()
-            comparison.take(key, array)  # noqa: B023 - used up within this turn
-            if described is not None:  # noqa: B023
-                described.take(key, array)  # noqa: B023
+            if described is not None:
+                described.take(key, array)
+            if key in self._needed:
+                held.put(key, array)
 
         def keep(key: Key) -> bool:
-            return comparison.wants(key) or (described is not None and described.wants(key))  # noqa: B023
+            return key in self._needed or (described is not None and described.wants(key))
+
+        graph = self.side.graph(self._method)
+        missing = stream_values(graph, sample.args, sample.kwargs, take, keep, state=state)
+        for key in missing:
+            held.drop(key)
+        missing |= held.missing
+        self._check(missing, held)
+        return missing
+
+    def _check(self, missing: Mapping[Key, str], held: Held) -> None:
+        failed = [reason for reason in missing.values() if " failed: " in reason]
+        if failed and self._outputs and held.keys().isdisjoint(self._outputs):
+            hint = "pass an input as the model takes it"
+            raise UsageError(f"the reference failed on this input: {failed[0]}", hint=hint)
+
+
+class Measurement:
+    """Runs a reference and other stages on each sample; the reference once for all of them.
+
+    Raises:
+        UsageError: A stage does not have the method.
+    """
+
+    def __init__(
+        self, structure: Structure, reference: Side, measured: Sequence[Side], given: Given, wanted: Wanted
+    ) -> None:
+        self._given = given
+        self._wanted = wanted
+        self._sides = {
+            side.stage: (side, Compared(structure, reference.stage, side.stage, given.method)) for side in measured
+        }
+        pairs = [pair for _, compared in self._sides.values() for pair in compared.pairs]
+        needed = {pair.reference for pair in pairs if pair.reference is not None}
+        self._reference = Reference(structure, reference, given.method, needed)
+        stages = [reference.stage, *self._sides] if wanted.statistics else []
+        self._nodes = {stage: Nodes(structure, stage, given.method) for stage in stages}
+        self._found = Found()
+
+    def run(self) -> Found:
+        """Returns what the samples told.
+
+        Raises:
+            UsageError: The reference does not take an input.
+        """
+        sides = [self._reference.side, *(side for side, _ in self._sides.values())]
+        states: dict[str, State] = {}
+        for number, sample in enumerate(self._given.samples):
+            if not self._given.carry_state or not states:
+                states = {side.stage: dict(side.written) for side in sides}
+            with Held(self._wanted.budget_bytes) as held:
+                self._sample(number, sample, held, states)
+        return self._found
+
+    def _sample(self, number: int, sample: Sample, held: Held, states: Mapping[str, State]) -> None:
+        stage = self._reference.side.stage
+        described = self._described(stage, number)
+        missing = self._reference.hold(sample, held, states[stage], described)
+        self._keep(stage, described)
+        for stage in self._sides:
+            if stage in self._found.failed:
+                continue
+            before = dict(states[stage])
+            try:
+                for i, scope in enumerate(self._wanted.scopes):
+                    turn = _Turn(stage, scope, i == 0, number, sample, held, missing)
+                    self._stage(turn, states[stage] if i == 0 else dict(before))
+            except UsageError:
+                raise
+            except Exception as error:  # what one stage raises takes no other's numbers
+                self._found.failed[stage] = error
+
+    def _stage(self, turn: _Turn, state: State) -> None:
+        from fxstore.ingest.values import stream_values
+
+        side, compared = self._sides[turn.stage]
+        comparison = compared.comparison(turn.held, turn.missing, self._wanted.metrics, turn.scope, turn.number)
+        described = self._described(turn.stage, turn.number) if turn.is_first else None
+
+        def take(key: Key, copy: Callable[[], Any], size: int) -> None:
+            array = copy()
+            comparison.take(key, array)
+            if described is not None:
+                described.take(key, array)
 
         reasons = stream_values(
-            side.graph(method),
-            sample.args,
-            sample.kwargs,
+            side.graph(self._given.method),
+            turn.sample.args,
+            turn.sample.kwargs,
             take,
-            keep,
-            state=states[side.stage] if last else dict(before),
-            substitute=_reference_values(compared.pairs, held) if scope == "local" else None,
+            lambda key: comparison.wants(key) or (described is not None and described.wants(key)),
+            state=state,
+            substitute=_reference_values(compared.pairs, turn.held) if turn.scope == "local" else None,
         )
-        found.accuracy.setdefault(side.stage, []).append(comparison.rows(reasons))
-        _keep(found.statistics, side.stage, described)
+        self._found.accuracy.setdefault(turn.stage, []).append(comparison.rows(reasons))
+        self._keep(turn.stage, described)
+
+    def _described(self, stage: str, sample: int) -> Described | None:
+        return Described(self._nodes[stage], sample) if self._wanted.statistics else None
+
+    def _keep(self, stage: str, described: Described | None) -> None:
+        if described is not None:
+            self._found.statistics.setdefault(stage, []).append(described.rows())
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One run of one stage.
+
+    Attributes:
+        is_first: Whether it is the stage's first run on this sample: the one whose values are described.
+    """
+
+    stage: str
+    scope: str
+    is_first: bool
+    number: int
+    sample: Sample
+    held: Held
+    missing: Mapping[Key, str]
 
 
 def _reference_values(pairs: Sequence[Pair[Key]], held: Held) -> Substitute:
@@ -214,15 +259,6 @@ def _reference_values(pairs: Sequence[Pair[Key]], held: Held) -> Substitute:
         return torch.from_numpy(array.copy()).to(value.dtype)
 
     return substitute
-
-
-def _described(structure: Structure, stage: str, method: str, sample: int, wanted: Wanted) -> Described | None:
-    return Described(Nodes(structure, stage, method), sample) if wanted.statistics else None
-
-
-def _keep(tables: dict[str, list[pa.Table]], stage: str, described: Described | None) -> None:
-    if described is not None:
-        tables.setdefault(stage, []).append(described.rows())
 
 
 def _outputs(graph: Graph) -> set[Key]:

@@ -13,7 +13,7 @@ from fxstore.ingest.etdump import Array, read_etdump
 from fxstore.ingest.held import Held
 from fxstore.ingest.measure import latency_rows, named
 from fxstore.ingest.pairs import Key
-from fxstore.ingest.running import Compared, Side, State, Wanted, graphs_of, hold, top_graph
+from fxstore.ingest.running import Compared, Reference, Side, State, Wanted, graphs_of, top_graph
 from fxstore.ingest.samples import Given
 from fxstore.records import Graph, Structure
 
@@ -36,6 +36,7 @@ def run_on_device(structure: Structure, reference: Side, program: Side, given: G
     top, base = top_graph(structure, program.stage, given.method)
     compared = Compared(structure, reference.stage, program.stage, given.method)
     needed = {pair.reference for pair in compared.pairs if pair.reference is not None}
+    right = Reference(structure, reference, given.method, needed)
     graph = reference.graph(given.method)
     inputs = [flat_inputs(graph, sample.args, sample.kwargs) for sample in given.samples]
     accuracy, latency = [], []
@@ -43,7 +44,7 @@ def run_on_device(structure: Structure, reference: Side, program: Side, given: G
     for number, attached in enumerate(_attached(bytes(program.source.buffer), top, inputs, given)):
         state = state if given.carry_state else dict(reference.written)
         with Held(wanted.budget_bytes) as held:
-            missing = hold(structure, reference, given.method, given.samples[number], held, needed, state)
+            missing = right.hold(given.samples[number], held, state)
             comparison = compared.comparison(held, missing, wanted.metrics, "cumulative", number)
             reasons = _missing(structure, program.stage, given.method, top)
             values, unlogged = named(top, attached)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fxstore.metrics.asked import Asked, resolve
-from fxstore.metrics.definitions import DEFAULT, METRICS, Metric
-from fxstore.metrics.moments import Extent, Moments, extent, mismatches, moments
+from fxstore.metrics.definitions import DEFAULT, METRICS
+from fxstore.metrics.moments import Extent, Moments, mismatches, sums
 from fxstore.metrics.operands import Array, NoNumberError, QParams, aligned, layout_hint
 
 _LAYOUT_SUSPECT = 0.99
@@ -102,9 +102,8 @@ class _Pair:
 
     def __init__(self, left: Array, right: Array) -> None:
         self.left, self.right = left, right
-        self.extent = extent(left, right)
-        self._moments: Moments | None = None
-        self._note: str | None = None
+        self.extent, self._moments = sums(left, right)
+        self._note = None if self._moments is None else self._about(self._moments)
 
     def measure(self, asked: Asked) -> Mapping[str, Measured]:
         if asked.function is not None and (self.extent.is_finite or not asked.finite_only):
@@ -118,14 +117,11 @@ class _Pair:
             share = mismatches(self.left, self.right, *asked.tolerance) / self.extent.size
             return {asked.name: _exact(share, _left_out(self.extent))}
         assert asked.metric is not None
-        return {asked.name: self._computed(asked.metric)}
+        assert self._moments is not None
+        return {asked.name: _finished(asked.metric.formula(self._moments), self._note)}
 
-    def _computed(self, metric: Metric) -> Measured:
-        if self._moments is None:
-            self._moments = moments(self.left, self.right, self.extent)
-            hint = _layout_note(self._moments, self.left, self.right)
-            self._note = _join(_note(self._moments), _left_out(self.extent), hint)
-        return _finished(metric.formula(self._moments), self._note)
+    def _about(self, moments: Moments) -> str | None:
+        return _join(_note(moments), _left_out(self.extent), _layout_note(moments, self.left, self.right))
 
     def _called(self, asked: Asked) -> Mapping[str, Measured]:
         """Asks a user's function; whatever it raises is the reason why there is no number."""

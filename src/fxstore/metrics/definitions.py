@@ -69,7 +69,8 @@ def _mse(m: Moments) -> float:
 
 
 def _max_rel(m: Moments) -> float:
-    return math.inf if m.zero_references == m.extent.size else m.max_relative
+    largest, zeros = m.relative
+    return math.inf if zeros == m.extent.size else largest
 
 
 def _sqnr(m: Moments) -> float:

@@ -1,7 +1,7 @@
-"""The sums that all metrics are made of, in float64, in two passes over bounded chunks.
+"""The sums that all metrics are made of, in float64, over bounded chunks.
 
-Each sum is kept as a fraction and a power of two, so that squares of very large or very small values neither
-overflow nor vanish before the metric itself is formed.
+One pass is enough for almost all tensors. Where something is not finite, or a square would overflow or vanish, there
+are two: the first counts and finds the magnitudes, the second keeps each sum as a fraction and a power of two.
 """
 
 from __future__ import annotations
@@ -9,19 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from fxstore.metrics.operands import Array
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 14
+# Sums of squares between these have lost nothing to the range of float64.
+_LEAST, _MOST = 1e-200, 1e200
 _Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The first pass: what there is, and how large.
+    """What there is, and how large.
 
     Attributes:
         size: Compared elements; equal infinities are left out.
@@ -51,8 +54,10 @@ class Extent:
 
 @dataclass(frozen=True)
 class Moments:
-    """The second pass: sums over ``reference * 2**-er``, ``value * 2**-ev`` and ``difference * 2**-ed``."""
+    """Sums over ``reference * 2**-er``, ``value * 2**-ev`` and ``difference * 2**-ed`` of two arrays."""
 
+    reference: Array
+    value: Array
     extent: Extent
     er: int
     ev: int
@@ -62,8 +67,59 @@ class Moments:
     rv: float
     dd: float
     d1: float
-    max_relative: float
-    zero_references: int
+
+    @cached_property
+    def relative(self) -> tuple[float, int]:
+        """The largest ``|difference / reference|`` where the reference is not 0, and how often it is 0."""
+        largest, zeros = 0.0, 0
+        with np.errstate(all="ignore"):
+            for chunk in _chunks(self.reference, self.value):
+                (r, _, d), _ = _without_equal_infinities(chunk)
+                known = r != 0.0
+                zeros += int(r.size - known.sum())
+                largest = max(largest, float((np.abs(d[known]) / np.abs(r[known])).max(initial=0.0)))
+        return largest, zeros
+
+
+def sums(reference: Array, value: Array) -> tuple[Extent, Moments | None]:
+    """Returns extent and sums of two arrays of one shape; no sums where they are identical or not finite."""
+    found = _in_one_pass(reference, value)
+    if found is not None:
+        return found
+    first = extent(reference, value)
+    return first, moments(reference, value, first) if first.is_finite and not first.identical else None
+
+
+def _in_one_pass(reference: Array, value: Array) -> tuple[Extent, Moments | None] | None:
+    """Returns the same, or None where that takes more than one look at each element."""
+    left, right = reference.reshape(-1), value.reshape(-1)
+    if np.result_type(left, right).kind != "f" or not left.size:
+        return None
+    if left.dtype == right.dtype and np.array_equal(left, right) and np.isfinite(_peak(left)):
+        return Extent(left.size, 0, 0, 0, 0, 0.0, 0.0, 0.0, True), None
+    r, v, d = np.empty((3, min(_CHUNK, left.size)))
+    rr = vv = rv = dd = d1 = peak_r = peak_v = peak_d = 0.0
+    with np.errstate(all="ignore"):
+        for start in range(0, left.size, _CHUNK):
+            n = min(_CHUNK, left.size - start)
+            r, v, d = r[:n], v[:n], d[:n]
+            r[:], v[:] = left[start : start + n], right[start : start + n]
+            np.subtract(v, r, out=d)
+            rr, vv, rv, dd = rr + float(r @ r), vv + float(v @ v), rv + float(r @ v), dd + float(d @ d)
+            np.abs(d, out=d)
+            d1, peak_d = d1 + float(d.sum()), max(peak_d, float(d.max()))
+            peak_r, peak_v = max(peak_r, _peak(r)), max(peak_v, _peak(v))
+    if not all(_LEAST < square < _MOST or square == peak == 0.0 for square, peak in ((rr, peak_r), (vv, peak_v))):
+        return None
+    if not (_LEAST < dd < _MOST or dd == peak_d == 0.0):
+        return None
+    first = Extent(left.size, 0, 0, 0, 0, peak_r, peak_v, peak_d, peak_d == 0.0)
+    return first, Moments(reference, value, first, 0, 0, 0, rr, vv, rv, dd, d1)
+
+
+def _peak(array: Array) -> float:
+    """Returns the largest magnitude in an array; NaN where it holds one."""
+    return float(max(-array.min(), array.max())) if array.size else 0.0
 
 
 def _chunks(reference: Array, value: Array) -> Iterator[tuple[_Floats, _Floats, _Floats]]:
@@ -93,7 +149,7 @@ def _without_equal_infinities(
 
 
 def extent(reference: Array, value: Array) -> Extent:
-    """Returns the first pass over two arrays of one shape."""
+    """Returns what two arrays of one shape hold."""
     size = infinities = nan = broken_r = broken_v = 0
     peaks = [0.0, 0.0, 0.0]
     with np.errstate(all="ignore"):
@@ -110,21 +166,17 @@ def extent(reference: Array, value: Array) -> Extent:
 
 
 def moments(reference: Array, value: Array, first: Extent) -> Moments:
-    """Returns the second pass; only defined where ``first.is_finite``."""
+    """Returns their sums; only defined where ``first.is_finite``."""
     peaks = (first.peak_reference, first.peak_value, first.peak_difference)
     er, ev, ed = (math.frexp(p)[1] if math.isfinite(p) else 0 for p in peaks)
-    rr = vv = rv = dd = d1 = relative = 0.0
-    zeros = 0
+    rr = vv = rv = dd = d1 = 0.0
     with np.errstate(all="ignore"):
         for chunk in _chunks(reference, value):
             (r, v, d), _ = _without_equal_infinities(chunk)
-            known = r != 0.0
-            zeros += int(r.size - known.sum())
-            relative = max(relative, float((np.abs(d[known]) / np.abs(r[known])).max(initial=0.0)))
             r, v, d = np.ldexp(r, -er), np.ldexp(v, -ev), np.ldexp(d, -ed)
             rr, vv, rv = rr + float(r @ r), vv + float(v @ v), rv + float(r @ v)
             dd, d1 = dd + float(d @ d), d1 + float(np.abs(d).sum())
-    return Moments(first, er, ev, ed, rr, vv, rv, dd, d1, relative, zeros)
+    return Moments(reference, value, first, er, ev, ed, rr, vv, rv, dd, d1)
 
 
 def mismatches(reference: Array, value: Array, atol: float, rtol: float) -> int:
