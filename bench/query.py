@@ -1,24 +1,26 @@
 """Questions asked of synthetic stores of more and more runs; and of one graph, beside other libraries, from cold.
 
-    python -m bench.query FOLDER 1 300 10000
+    python -m bench.query FOLDER 1 1000 10000
 
 makes the stores in FOLDER (once) and prints, for each, CPU milliseconds of the best of several tries.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.stores import make
+from bench.stores import make, records
 
 from fxstore import Store, connect
 
 
-def best(ask: Callable[[], Any], tries: int = 5) -> float:
+def best(ask: Callable[[], Any], tries: int = 15) -> float:
     """Returns CPU milliseconds of the best try, after one that is not counted."""
     ask()
     took = []
@@ -42,36 +44,72 @@ def questions(store: Store) -> dict[str, float]:
     asked: dict[str, Callable[[], Any]] = {
         "sync of one node": lambda: store.sync_nid(nid).arrow(),
         "worst 20 with counterparts": lambda: store.worst("cosine", run=run.name).arrow(),
+        "worst, asked in SQL": lambda: store.sql(
+            f"SELECT name, value FROM worst('cosine', run := '{run.run_id}')"
+        ).arrow(),
         "motif in one run": lambda: store.match("linear -> gelu -> linear", run=run.name).arrow(),
         "ancestors, 10 hops": lambda: store.ancestors(nid, 10).arrow(),
         "ancestors, all": lambda: store.ancestors(nid).arrow(),
         "op counts of all runs": lambda: store.sql("SELECT run_id, op_type, count(*) FROM nodes GROUP BY ALL").arrow(),
         "history of a metric, 500 runs": lambda: store.history(stage, name, "cosine", run=run.name).arrow(),
     }
-    return {title: best(ask, 2 if "runs" in title else 5) for title, ask in asked.items()}
+    return {title: best(ask, 3 if "runs" in title else 15) for title, ask in asked.items()}
+
+
+def disk(folder: Path) -> int:
+    """Returns the bytes that one further run of an unchanged model adds, its metrics not counted; directories are."""
+    with connect(folder / "disk") as store:
+        record = next(records(1))
+        for _ in range(2):
+            store.commit(replace(record, overlays=()))
+        before = _used(store.path)
+        store.commit(replace(record, overlays=()))
+        grown = _used(store.path) - before
+    shutil.rmtree(folder / "disk")
+    return grown
+
+
+def _used(path: Path) -> int:
+    """Returns the bytes that a directory takes on the disk, in whole blocks."""
+    return sum(entry.stat().st_blocks * 512 for entry in path.rglob("*"))
 
 
 def others(store: Store) -> dict[str, float]:
-    """Ancestors of one node of one graph, everything read and built anew: what a question from cold costs."""
+    """Ancestors of one node of one graph from cold: the edges read from the store's own file, and the graph built."""
     import networkx
+    import pyarrow.parquet as pq
     import rustworkx
 
     run = store.existing_run(None)
     nid = (run.run_key << 22) + 8010
-    edges = [tuple(row) for row in store.sql("SELECT src_nid, dst_nid FROM edges WHERE run_id = ?", [run.run_id])]
+    ((name, position),) = store.sql(
+        "SELECT g.fingerprint, n.position FROM nodes AS n JOIN graphs AS g USING (graph_id) WHERE nid = ?", [nid]
+    )
+    file = store.directory.graph(str(name)) / "edges.parquet"
+    names = store.directory.graph(str(name)) / "nodes.parquet"
+
+    def edges() -> list[tuple[int, int]]:
+        table = pq.read_table(file, columns=["src", "dst"])
+        return list(zip(table["src"].to_pylist(), table["dst"].to_pylist(), strict=True))
+
+    def named(found: Iterable[int]) -> list[str]:
+        table = pq.read_table(names, columns=["name"])
+        return table["name"].take(sorted(found)).to_pylist()
 
     def with_networkx() -> int:
-        return len(networkx.ancestors(networkx.DiGraph(edges), nid))
+        return len(named(networkx.ancestors(networkx.DiGraph(edges()), position)))
 
     def with_rustworkx() -> int:
         graph = rustworkx.PyDiGraph()
-        places = {n: graph.add_node(n) for n in dict.fromkeys(n for edge in edges for n in edge)}
-        graph.add_edges_from_no_data([(places[a], places[b]) for a, b in edges])
-        return len(rustworkx.ancestors(graph, places[nid]))
+        graph.extend_from_edge_list(edges())
+        return len(named(rustworkx.ancestors(graph, position)))
 
-    found = {"networkx, graph built": best(with_networkx), "rustworkx, graph built": best(with_rustworkx)}
     assert with_networkx() == with_rustworkx() == len(store.ancestors(nid))
-    return found | {"fxstore, all ancestors": best(lambda: store.ancestors(nid).arrow())}
+    return {
+        "networkx, edges read": best(with_networkx),
+        "rustworkx, edges read": best(with_rustworkx),
+        "fxstore, all ancestors": best(lambda: store.ancestors(nid).arrow()),
+    }
 
 
 def ladybug(store: Store) -> dict[str, float]:
@@ -114,6 +152,7 @@ def main(folder: Path, counts: list[int]) -> None:
         with connect(path, read_only=True) as store:
             for title, took in questions(store).items():
                 print(f"  {title:<32} {took:8.1f}")
+    print(f"disk per further run of an unchanged model, without metrics: {disk(folder) / 1024:.1f} KiB")
     with connect(folder / f"r{counts[0]}", read_only=True) as store:
         for title, took in {**others(store), **ladybug(store)}.items():
             print(f"  {title:<32} {took:8.1f}")

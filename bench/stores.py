@@ -64,7 +64,8 @@ def _changed(graph: object, mark: str) -> object:
     return replace(graph, tables={**graph.tables, "nodes": nodes})  # type: ignore[attr-defined, type-var]
 
 
-def _records(count: int) -> Iterator[RunRecord]:
+def records(count: int) -> Iterator[RunRecord]:
+    """Yields so many runs, each of another variant."""
     from fxstore.link import structure_of
 
     stages = real_stages()
@@ -110,7 +111,7 @@ def make(path: Path, runs: int) -> Directory:
     directory = open_directory(path)
     flush, parquet._flush = parquet._flush, lambda handle: None
     try:
-        templates = [_committed(directory, record) for record in _records(min(runs, VARIANTS))]
+        templates = [_committed(directory, record) for record in records(min(runs, VARIANTS))]
         start = datetime(2026, 1, 1, tzinfo=UTC)
         shutil.rmtree(directory.runs)
         directory.runs.mkdir()

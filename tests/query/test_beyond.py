@@ -9,13 +9,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow.parquet as pq
 import pytest
 
 from fxstore import Store, connect
+from fxstore.cli import fxstore
 from fxstore.cli import run as command
 from fxstore.errors import QueryError, UsageError
 from fxstore.query.engine import RELATIONS
+from fxstore.query.limits import QUESTIONS
 from tests.query.conftest import tiny
 
 
@@ -108,6 +111,32 @@ def test_limits_hold_in_a_process_of_its_own(place: Path) -> None:
             store.sql("FROM read_text('/etc/passwd')", timeout=60).fetchall()
         assert error.value.hint is not None
         assert len(store.runs()) == 2
+
+
+def test_every_question_takes_limits(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with connect(place, read_only=True) as store:
+        honest = store.worst("cosine")
+        limited = store.limited(timeout=60, memory_mb=500).worst("cosine")
+        assert repr(limited.fetchall()) == repr(honest.fetchall())
+        assert limited.nids() == honest.nids()
+        assert limited.coverage == honest.coverage is not None
+        with pytest.raises(QueryError, match="no metric 'cosin'") as error:
+            store.limited(60).worst("cosin").fetchall()
+        assert error.value.hint == "did you mean 'cosine'?"
+        with pytest.raises(AttributeError):
+            store.limited(60).commit  # noqa: B018
+        with pytest.raises(QueryError, match=r"took longer than 0\.01 s"):
+            store.limited(0.01).match("conv*").fetchall()
+    assert command(["match", "conv*", "--timeout", "0.01", "--store", str(place)]) == 1
+    assert "took longer than 0.01 s" in capsys.readouterr().err
+
+
+def test_every_verb_that_answers_takes_limits() -> None:
+    said = {"nodes_between": "between", "run_diff": "diff"}
+    for question in sorted(QUESTIONS - {"sync_nid"}):
+        verb = fxstore.get_command(click.Context(fxstore), said.get(question, question.replace("_", "-")))
+        assert verb is not None, question
+        assert {"timeout", "memory"} <= {option.name for option in verb.params}, question
 
 
 def test_errors_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

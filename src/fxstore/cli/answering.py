@@ -16,19 +16,34 @@ if TYPE_CHECKING:
 
 Verb = Callable[..., Any]
 run = click.option("--run", help="Run id or name; default: the latest complete one.")
+limits = (
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which it is ended."),
+    click.option("--memory", type=click.IntRange(min=64), metavar="MB", help="Memory that it may use."),
+)
 
 
 def answering(ask: Callable[..., Result]) -> Callable[..., None]:
     """Makes a verb of a function that takes the open store and the verb's own parameters, and returns the answer.
 
-    Adds the options that choose the store and the form of the answer.
+    Adds the options that choose the store, the form of the answer, and its limits.
     """
 
     @options.store
     @options.result_output
+    @limits[0]
+    @limits[1]
     @wraps(ask)
-    def verb(store_path: str, form: str | None, page: Path | None, force: bool, **asked: Any) -> None:
+    def verb(
+        store_path: str,
+        form: str | None,
+        page: Path | None,
+        force: bool,
+        timeout: float | None,
+        memory: int | None,
+        **asked: Any,
+    ) -> None:
         with options.opened(store_path, keep_drawings=page is not None) as store:
-            options.show(ask(store, **asked), form, page, force)
+            asker: Any = store if timeout is None and memory is None else store.limited(timeout, memory)
+            options.show(ask(asker, **asked), form, page, force)
 
     return verb

@@ -39,12 +39,10 @@ def of_node(ask: Verb) -> Verb:
 
 @click.command()
 @answering
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which it is ended.")
-@click.option("--memory", type=click.IntRange(min=64), metavar="MB", help="Memory that it may use.")
 @click.argument("query")
-def sql(store: Store, query: str, timeout: float | None, memory: int | None) -> Result:
+def sql(store: Store, query: str) -> Result:
     """Answers one read-only SQL statement; `fxstore schema` prints what can be asked."""
-    return store.sql(query, timeout=timeout, memory_mb=memory)
+    return store.sql(query)
 
 
 @click.command()

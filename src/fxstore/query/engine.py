@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -81,8 +82,14 @@ class Engine:
         return self._connection.execute(query, params).fetchall()
 
     def arrow(self, query: str, params: Any = None) -> pa.Table:
-        """Runs one query; the caller holds the lock and has checked the statement."""
+        """Runs one query, its rows not copied; the caller holds the lock and has checked the statement."""
         return self._connection.sql(query, params=params).to_arrow_table()
+
+    def arrow_of_few(self, query: str, params: Any = None) -> pa.Table:
+        """Runs one query that gives few rows: these are copied, but the query is bound once only, not twice."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning)
+            return self._connection.execute(query, params).to_arrow_table()
 
     def statements(self, query: str) -> list[duckdb.Statement]:
         """Returns the statements that a text holds, as DuckDB parses it."""

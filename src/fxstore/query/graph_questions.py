@@ -40,6 +40,9 @@ class GraphQuestions(ABC):
     def _result(self, checked: guard.Checked, params: Params | None, shown: str) -> Result: ...
 
     @abstractmethod
+    def _held(self, macro: str, *arguments: object) -> pa.Table: ...
+
+    @abstractmethod
     def rows_of(self, macro: str, *arguments: object) -> pa.Table:
         """Returns what one of fxstore's own macros gives, the private ones included."""
 
@@ -102,7 +105,7 @@ class GraphQuestions(ABC):
             QueryError: The run has no such stage, or no such module.
         """
         found = self._check_stage(stage, run)
-        modules = self.rows_of("_held_modules", found.run_id)["module"].to_pylist()
+        modules = self._held("_held_modules", found.run_id)["module"].to_pylist()
         if not any(known == module or known.startswith(f"{module}.") for known in modules):
             hint = hints.among(module, modules, "SELECT DISTINCT module_path FROM nodes")
             raise QueryError(f"run {found.name!r} has no module {module!r}", hint=hint)
@@ -129,7 +132,9 @@ class GraphQuestions(ABC):
         params = {"run": found.run_id, "stage": stage, **statement.params}
         given = {"stage": stage, "run": run, "nested": nested or None}
         options = "".join(f", {name} := {literal(value)}" for name, value in given.items() if value is not None)
-        return self._result(guard.Checked(statement.text), params, f"match({literal(pattern)}{options})")
+        return self._result(
+            guard.Checked(statement.text, gives_few=True), params, f"match({literal(pattern)}{options})"
+        )
 
     def _around(self, macro: str, nid: int, hops: int | None) -> Result:
         if hops is not None and (type(hops) is not int or hops < 1):

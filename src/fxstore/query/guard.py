@@ -50,11 +50,13 @@ class Checked:
         text: The statement, without a semicolon.
         coverage: The statement that counts what its one call of ``worst`` or ``first_bad`` could have ranked, or None.
         coverage_params: Names of that statement's parameters.
+        gives_few: Whether binding it costs more than copying its rows.
     """
 
     text: str
     coverage: str | None = None
     coverage_params: tuple[str, ...] = ()
+    gives_few: bool = False
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -14,9 +13,10 @@ import duckdb
 import numpy as np
 
 from fxstore.errors import QueryError, StoreError, UsageError
-from fxstore.query import guard, hints, library, schema, worker
+from fxstore.query import guard, hints, library, schema
 from fxstore.query.engine import Engine
 from fxstore.query.graph_questions import GraphQuestions, Params, literal
+from fxstore.query.limits import Limited
 from fxstore.query.result import Coverage, KnownNodes, Result
 from fxstore.records import RunRecord
 from fxstore.store import Catalog, CommittedRun, Directory, write_run
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NIDS: Final = "SELECT nid, stage, name FROM nodes gives the nids"
+# Names of nodes, metrics and modules of so many runs and stages are kept.
+_MOST_KNOWN: Final = 64
+_GIVE_FEW: Final = frozenset({"worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants"})
 
 
 class Store(GraphQuestions):
@@ -36,6 +39,7 @@ class Store(GraphQuestions):
         self._memory_mb = memory_mb
         self._engine: Engine | None = None
         self._closed = False
+        self._known: dict[tuple[object, ...], pa.Table] = {}
         # A store in memory leaves nothing behind, even where nobody closes it.
         self._cleanup = weakref.finalize(self, directory.remove)
 
@@ -103,13 +107,21 @@ class Store(GraphQuestions):
             QueryError: It is refused, or does not bind.
         """
         if timeout is not None or memory_mb is not None:
-            self._check_open()
-            fetch = partial(worker.fetch, self.path, query, params, timeout, memory_mb)
-            return self._finished(Result(query, fetch, self._known_nodes))
+            return self.limited(timeout, memory_mb).sql(query, params)
         engine = self._current()
         with engine.lock:
             checked = guard.check(engine, query, params)
         return self._result(checked, params, query)
+
+    def limited(self, timeout: float | None = None, memory_mb: int | None = None) -> Limited:
+        """Returns what asks this store within limits: ``store.limited(timeout=5).worst("cosine")``.
+
+        Args:
+            timeout: Seconds that a question may take; it is asked in a process of its own, which ends there.
+            memory_mb: Megabytes that it may use.
+        """
+        self._check_open()
+        return Limited(self.path, self._known_nodes, self._finished, timeout, memory_mb)
 
     def worst(
         self,
@@ -233,13 +245,22 @@ class Store(GraphQuestions):
         """Returns what one of fxstore's own macros gives, the private ones included."""
         return self._read(f"FROM {macro}({', '.join('?' * len(arguments))})", list(arguments))
 
-    def _read(self, query: str, params: Params | None) -> pa.Table:
+    def _held(self, macro: str, *arguments: object) -> pa.Table:
+        """Returns what a committed run holds; asked once, since no committed run ever changes."""
+        key = macro, *arguments
+        if key not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.pop(next(iter(self._known)), None)
+            self._known[key] = self.rows_of(macro, *arguments)
+        return self._known[key]
+
+    def _read(self, query: str, params: Params | None, few: bool = False) -> pa.Table:
         """Runs a statement that is our own, or checked."""
         engine = self._current()
         with engine.lock:
             try:
                 engine.load(library.uses(query))
-                return engine.arrow(query, params)
+                return engine.arrow_of_few(query, params) if few else engine.arrow(query, params)
             except duckdb.Error as error:
                 raise guard.explain(engine, error) from error
 
@@ -270,7 +291,7 @@ class Store(GraphQuestions):
         shown = ", ".join([*map(literal, required), *(f"{name} := {literal(value)}" for name, value in given.items())])
         params |= given
         coverage = f"FROM _coverage_of_{macro}({arguments})" if macro in guard.RANKINGS else None
-        checked = guard.Checked(f"FROM {macro}({arguments})", coverage, tuple(params))
+        checked = guard.Checked(f"FROM {macro}({arguments})", coverage, tuple(params), macro in _GIVE_FEW)
         return self._result(checked, params, f"FROM {macro}({shown})")
 
     def duckdb(self) -> duckdb.DuckDBPyConnection:
@@ -308,7 +329,7 @@ class Store(GraphQuestions):
         return self._finished(
             Result(
                 shown,
-                lambda: self._read(checked.text, params),
+                lambda: self._read(checked.text, params, checked.gives_few),
                 self._known_nodes,
                 lambda: self._coverage(checked, params),
             )
@@ -348,7 +369,7 @@ class Store(GraphQuestions):
 
     def _check_node(self, stage: str, node: str, run: str | None) -> None:
         found = self._check_stage(stage, run)
-        names = self.rows_of("_held_nodes", found.run_id, stage)["name"].to_pylist()
+        names = self._held("_held_nodes", found.run_id, stage)["name"].to_pylist()
         if node not in names:
             lister = f"SELECT name FROM nodes WHERE run_id = {literal(found.run_id)} AND stage = {literal(stage)}"
             hint = hints.among(node, names, lister)
@@ -366,7 +387,7 @@ class Store(GraphQuestions):
     def _check_metric(self, metric: str, run: str | None, stage: str | None = None, overlay: str | None = None) -> None:
         """Raises where a ranking could only be empty because a name is wrong."""
         found = self._check_stage(stage, run)
-        held = self.rows_of("_held_metrics", found.run_id).to_pylist()
+        held = self._held("_held_metrics", found.run_id).to_pylist()
         overlays = sorted({row["overlay"] for row in held})
         if overlay is not None and overlay not in overlays:
             raise QueryError(f"run {found.name!r} has no overlay {overlay!r}", hint=hints.among(overlay, overlays))

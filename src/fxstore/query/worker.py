@@ -1,4 +1,4 @@
-"""A process of its own for one query, so that a limit holds whatever the query does.
+"""A process of its own for one question, so that a limit holds whatever the query does.
 
 DuckDB stops most queries when it is interrupted, but not all; a process can always be ended.
 """
@@ -9,13 +9,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from fxstore.errors import QueryError, UsageError
+from fxstore.query.result import Coverage, Result
 
+_COVERAGE: Final = b"fxstore.coverage"
 _ENTRY: Final = "from fxstore.query.worker import main; main()"
 # What the process itself needs beside the query.
 _OWN_MB: Final = 1024
@@ -24,23 +27,26 @@ _HINT: Final = "ask for less, or raise the limit"
 
 def fetch(
     path: Path,
-    query: str,
-    params: Sequence[Any] | Mapping[str, Any] | None,
+    question: str,
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
     timeout: float | None,
     memory_mb: int | None,
-) -> pa.Table:
-    """Returns the rows of a query over the store at a path, run within limits in another process.
+) -> tuple[pa.Table, Coverage | None]:
+    """Returns the rows and the coverage of a question to the store at a path, asked within limits in another process.
 
     Args:
+        question: Name of the store's method, with its arguments after it.
         timeout: Seconds; the process is ended then.
         memory_mb: Megabytes that DuckDB may use; the process may use a gigabyte more.
 
     Raises:
-        QueryError: The query is refused or fails, or goes beyond a limit.
-        UsageError: A parameter is no plain value.
+        QueryError: The question is refused or fails, or goes beyond a limit.
+        UsageError: An argument is no plain value.
     """
+    said = {"path": str(path), "question": question, "arguments": arguments, "named": named, "memory_mb": memory_mb}
     try:
-        asked = json.dumps({"path": str(path), "query": query, "params": params, "memory_mb": memory_mb})
+        asked = json.dumps(said)
     except TypeError as error:
         raise UsageError(f"with a limit, parameters must be plain values: {error}") from error
     command = [sys.executable, "-c", _ENTRY]
@@ -50,7 +56,9 @@ def fetch(
         raise QueryError(f"the query took longer than {timeout:g} s", hint=_HINT) from None
     if done.returncode == 0:
         with pa.ipc.open_stream(done.stdout) as reader:
-            return reader.read_all()
+            table = reader.read_all()
+        coverage = json.loads((table.schema.metadata or {}).get(_COVERAGE, b"null"))
+        return table.replace_schema_metadata(None), coverage and Coverage(**coverage)
     raise _error(done.stderr.decode("utf-8", "replace"), memory_mb)
 
 
@@ -77,14 +85,16 @@ def main() -> None:
         writer.write_table(table)
 
 
-def _answer(path: str, query: str, params: Any, memory_mb: int | None) -> pa.Table:
-    from fxstore.query.session import Store
+def _answer(path: str, question: str, arguments: list[Any], named: dict[str, Any], memory_mb: int | None) -> pa.Table:
+    from fxstore.query.across import Store
     from fxstore.store import open_directory
 
     with Store(open_directory(path, read_only=True), memory_mb=memory_mb) as store:
         if memory_mb is not None:
             _limit((memory_mb + _OWN_MB) << 20)
-        return store.sql(query, params).arrow()
+        result: Result = getattr(store, question)(*arguments, **named)
+        coverage = json.dumps(result.coverage and asdict(result.coverage))
+        return result.arrow().replace_schema_metadata({_COVERAGE: coverage})
 
 
 def _limit(size: int) -> None:
