@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fxstore
@@ -66,3 +67,12 @@ def test_bad_inputs_are_one_line(folder: Path, capsys: Any) -> None:
     assert measure(folder, "pipeline_of_test:stages", inputs="bad.pt") == 1
     assert measure(folder, "pipeline_of_test:stages", inputs="none.pt") == 1
     assert capsys.readouterr().err.count("fxstore: ") == 2
+
+
+def test_raw_tensors_go_to_a_file(folder: Path, capsys: Any) -> None:
+    out = folder / "raw.npz"
+    assert measure(folder, "pipeline_of_test:stages", "--tensors", str(out), "--node", "relu") == 0
+    assert "Wrote" in capsys.readouterr().err
+    with np.load(out) as found:
+        assert set(found.files) == {f"{stage}/{sample}/relu/0" for stage in ("float", "core") for sample in (0, 1)}
+    assert measure(folder, "pipeline_of_test:stages", "--tensors", str(out)) == 2

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.errors import UsageError, nearest
@@ -26,6 +28,7 @@ _log = logging.getLogger("fxstore")
 class Measuring:
     """The part of :class:`fxstore.recording.Recorder` that runs what was recorded."""
 
+    _public: bool
     _stages: list[Stage]
     _sources: dict[str, object]
     _states: dict[str, Any]
@@ -144,6 +147,51 @@ class Measuring:
             found = run_on_device(self._structure(), right, program, given, wanted)
             self._lay(f"{stage} latency", "latency", "ETDump", [found.latency], method, unit="ns", better="lower")
             self._lay(f"{stage} vs {reference}", "accuracy", "ETDump and debug buffer", [found.accuracy], method)
+
+    def tensors(
+        self,
+        inputs: Sequence[Any],
+        path: str | os.PathLike[str],
+        kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        *,
+        stages: Sequence[str] | str | None = None,
+        nodes: Sequence[str] | str | None = None,
+        method: str = "forward",
+        carry_state: bool = False,
+        overwrite: bool = False,
+    ) -> Path:
+        """Runs stages on inputs and writes raw values, named ``stage/sample/node/port``; nothing goes into the store.
+
+        Args:
+            inputs: As :meth:`measure` takes them.
+            path: A ``.npz`` or ``.safetensors`` file. Half precision is written as float32, codes as they are.
+            kwargs: As :meth:`measure` takes them.
+            stages: Default: every stage that runs in Python.
+            nodes: Names, those in nested graphs also as ``path/name``; default: everything that is computed.
+            method: The entry point that is run.
+            carry_state: As :meth:`measure` takes it.
+            overwrite: Replace what stands at the path.
+
+        Raises:
+            UsageError: The run is public, a stage or a node is unknown, or something stands at the path.
+        """
+        from fxstore.ingest.raw_tensors import write_tensors
+        from fxstore.ingest.samples import given as samples_of
+
+        if self._public:
+            raise UsageError("raw tensors are not written of a public run", hint="record it without privacy='public'")
+        target = Path(path)
+        if target.exists() and not overwrite:
+            raise UsageError(f"{target} exists", hint="pass overwrite=True to overwrite it")
+        given = samples_of(inputs, kwargs, method, carry_state)
+        chosen = several_names(stages) or [one.name for one in self._stages if self._runs_in_python(one)]
+        sides = [self._side(name) for name in chosen]
+        for name, reason in write_tensors(self._structure(), sides, given, several_names(nodes), target).items():
+            _log.warning("not written: %s: %s", name, reason)
+        return target
+
+    def _runs_in_python(self, stage: Stage) -> bool:
+        return stage.kind != "runtime" and stage.name in self._sources
 
     def _source(self, name: str) -> object:
         """Returns a stage's live object, as long as it is what was recorded."""

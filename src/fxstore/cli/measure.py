@@ -19,6 +19,11 @@ from fxstore.errors import UsageError
 @click.option("--method", default="forward", show_default=True, help="Entry point that is run.")
 @click.option("--scope", type=click.Choice(("cumulative", "local", "both")), default="cumulative", show_default=True)
 @click.option("--steps", is_flag=True, help="The inputs are steps: each begins with the buffers that the last left.")
+@click.option(
+    "--tensors", type=click.Path(path_type=Path), metavar="F", help="Raw values too, to .npz or .safetensors."
+)
+@click.option("--node", "nodes", multiple=True, metavar="N", help="Of which nodes --tensors writes; default: all.")
+@options.overwrite
 @click.option("--name", help="Name of the run; default: SOURCE's.")
 @click.option("--trust", is_flag=True, help="SOURCE is a file of your own: loading it may run code in it.")
 @click.argument("source", metavar="SOURCE")
@@ -31,6 +36,9 @@ def measure(
     method: str,
     scope: str,
     steps: bool,
+    tensors: Path | None,
+    nodes: tuple[str, ...],
+    force: bool,
     name: str | None,
     trust: bool,
     source: str,
@@ -50,6 +58,18 @@ def measure(
         with store.record(name or Path(source.replace(":", ".")).stem, strict=True) as recorder:
             for stage, one in found.items():
                 recorder.stage(stage, one)
+            if tensors is not None:
+                recorder.tensors(
+                    args,
+                    tensors,
+                    kwargs,
+                    stages=list(stages) or None,
+                    nodes=list(nodes) or None,
+                    method=method,
+                    carry_state=steps,
+                    overwrite=force,
+                )
+                click.echo(f"Wrote {tensors} ({options.size(tensors.stat().st_size)})", err=True)
             recorder.measure(
                 args,
                 kwargs,
