@@ -7,7 +7,7 @@ The payload is a FlatBuffer of ``executorch/backends/xnnpack/serialization/schem
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -121,12 +121,12 @@ def delegate_graph(data: memoryview, method: str, path: str, parent: tuple[str, 
     builder = GraphBuilder(method, path)
     values = {number: value for number, value in map(_value, root.tables(2)) if value is not None}
     producers: dict[int, tuple[int, int]] = {}
-    for i, number in enumerate(root.numbers(4, "I")):
+    for i, number in enumerate(_in_call_order(root.numbers(4, "I"), values)):
         name = f"input_{i}"
         producers[number] = (_place(builder, name, "input", values.get(number)), 0)
     for position, operator in enumerate(map(_operator, root.tables(1))):
         _add(builder, f"{operator.kind}_{position}", operator, values, producers)
-    ends = [producers[number] for number in root.numbers(5, "I") if number in producers]
+    ends = [producers[number] for number in _in_call_order(root.numbers(5, "I"), values) if number in producers]
     output = builder.node("output", "output", "output", "output", kind="output")
     for i, (source, port) in enumerate(ends):
         builder.use(source, port, output, f"0[{i}]")
@@ -164,9 +164,17 @@ def output_count(data: memoryview) -> int:
 
 @dataclass(frozen=True)
 class _Held:
+    """A value; ``external`` is its place among the arguments of the call, inputs before outputs."""
+
     value: Value
     constant: int
+    external: int
     quantisation: dict[str, object] | None = None
+
+
+def _in_call_order(numbers: Sequence[int], values: dict[int, _Held]) -> list[int]:
+    """Returns inputs, or outputs, in the order in which the call passes them; the file has that of their first use."""
+    return sorted(numbers, key=lambda number: values[number].external if number in values else _NONE)
 
 
 def _flatbuffer(data: memoryview) -> memoryview:
@@ -250,7 +258,7 @@ def _value(row: Table) -> tuple[int, _Held | None]:
         return -1, None
     shape = tuple(map(str, table.numbers(2, "I")))
     value = Value(_DTYPES.get(table.number(0, "h"), "unknown") or None, shape, "cpu")
-    return table.number(6, "I"), _Held(value, table.number(3, "I"), quantisation)
+    return table.number(6, "I"), _Held(value, table.number(3, "I"), table.number(4, "I"), quantisation)
 
 
 def _quantisation(table: Table) -> Iterator[tuple[str, object]]:

@@ -32,23 +32,40 @@ def _signature_key(run: Run, ordinal: int) -> str | None:
 def delegate_port(pair: Pair) -> Iterator[Link]:
     """What reads a delegate's port is the inner value of that port; an inner input is what the call passes."""
     run = pair.run
-    passed = _passed(run)
+    passed = passed_values(run)
     for b in pair.open():
         if run.role[b] == "subgraph":
             yield from _same_argument(pair, b)
             continue
-        outer = {link.src for link in pair.to_earlier.get(passed.get(b, -1), ())}
+        outer = _giving(pair, *passed[b]) if b in passed else set()
         for a in sorted(outer | through_delegate(pair, b)):
             yield Link(a, b, "delegate")
 
 
-def _passed(run: Run) -> dict[int, int]:
-    """Returns, for each input of a delegate's graph, the node whose value the call passes there."""
+def passed_values(run: Run) -> dict[int, tuple[int, int]]:
+    """Returns, for each input of a delegate's graph, the (ordinal, port) that the call passes there."""
     return {
-        inner: src
+        inner: value
         for call, graph in run.calls.items()
         if run.role[call] == "delegate"
-        for inner, (src, _) in run.passed(call, graph)
+        for inner, value in run.passed(call, graph)
+    }
+
+
+def inner_value(run: Run, node: int, port: int) -> int:
+    """Returns the node that gives a value: of a delegate's port, the inner node that its graph returns there."""
+    if run.role[node] == "delegate" and node in run.calls:
+        values = run.outputs(run.calls[node])
+        return values[port][0] if port < len(values) else node
+    return node
+
+
+def _giving(pair: Pair, node: int, port: int) -> set[int]:
+    """Returns the counterparts of a node that give its value at a port: of several outputs, what reads that one."""
+    run = pair.run
+    found = {link.src for link in pair.to_earlier.get(inner_value(run, node, port), ())}
+    return {a for a in found if run.selects_port(a) and run.port(a) == port} or {
+        a for a in found if not run.selects_port(a)
     }
 
 

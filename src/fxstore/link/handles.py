@@ -4,46 +4,38 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from types import MappingProxyType
-from typing import Final
 
-from fxstore.link.pair import Link, Pair, by_kind
+from fxstore.link.grouped import matches, same_operator
+from fxstore.link.pair import Link, Pair
 from fxstore.link.run import Run
 
 Handles = dict[int, frozenset[int]]
 """The handles of each node that has any, in one namespace."""
 
+_INSTRUCTION, _DEBUG_HANDLE = "instruction", "debug_handle"
 _AGREEING = 0.9
 """Share of nodes that must stand for the same on both sides; a re-numbered program agrees on far fewer."""
-_MEANING: Final = MappingProxyType(
-    {
-        "fully_connected": ("linear", "addmm", "mm"), "batch_matrix_multiply": ("bmm", "mm", "matmul"),
-        "static_transpose": ("permute", "transpose", "t"), "static_reshape": ("view", "unsqueeze", "squeeze"),
-        "clamp": ("relu", "hardtanh", "clamp"), "conv2d": ("convolution",), "depthwise_conv2d": ("convolution",),
-        "conv_transpose_2d": ("convolution",), "avg_pooling_2d": ("avg_pool2d",), "global_avg_pooling_2d": ("mean",),
-        "max_pooling_2d": ("max_pool2d", "max_pool2d_with_indices"), "static_constant_pad": ("constant_pad_nd",),
-        "static_resize_bilinear_2d": ("upsample_bilinear2d",), "static_slice": ("slice",), "multiply": ("mul",),
-        "subtract": ("sub",), "convert": ("quantize_per_tensor", "dequantize_per_tensor", "_to_copy"),
-        "concatenate2": ("cat",), "concatenate3": ("cat",), "concatenate4": ("cat",), "concatenate5": ("cat",),
-        "negate": ("neg",), "square": ("pow",), "square_root": ("sqrt",), "reciprocal_square_root": ("rsqrt",),
-    }
-)  # fmt: skip
-"""Operators that XNNPACK names otherwise; any other name is taken for the operator's own."""
 
 
 def handle(pair: Pair) -> Iterator[Link]:
     """Nodes that carry the same handles, where both stages number the same program.
 
     Handles are coarse: what was decomposed shares the handle of its origin. So equal handles say which *groups*
-    correspond. Within them equal operators match in order where there are equally many; a group of one matches all of
-    the other; of two groups without such an order nothing is said.
+    correspond; :func:`fxstore.link.grouped.matches` says who is who in two groups, or that nobody can tell.
     """
     mine, theirs = (_handles(pair.run, nodes) for nodes in (pair.earlier, pair.later))
+    _translate(pair.run, theirs, mine)
+    _translate(pair.run, mine, theirs)
     spaces = [space for space in sorted(mine.keys() & theirs.keys()) if theirs[space].keys() - pair.to_earlier.keys()]
-    if spaces and _one_program(pair, mine, theirs):
-        for space in spaces:
-            waiting = {b: handles for b, handles in theirs[space].items() if b not in pair.to_earlier}
-            yield from _same_handles(pair, mine[space], waiting)
+    if not spaces or not _one_program(pair, mine, theirs):
+        return
+    found: list[Link] = []
+    for space in spaces:
+        waiting = {b: handles for b, handles in theirs[space].items() if b not in pair.to_earlier}
+        found += _same_handles(pair, mine[space], waiting)
+    yield from found
+    linked = {link.src for link in found}
+    yield from _run_by_calls(pair, mine, theirs, linked)
 
 
 def _handles(run: Run, nodes: list[int]) -> dict[str, Handles]:
@@ -58,6 +50,28 @@ def _handles(run: Run, nodes: list[int]) -> dict[str, Handles]:
             if run.role[node] in ("op", "symint", "delegate") and node in wanted:
                 found[space][node].add(number)
     return {space: {node: frozenset(numbers) for node, numbers in one.items()} for space, one in found.items()}
+
+
+def _translate(run: Run, own: dict[str, Handles], other: dict[str, Handles]) -> None:
+    """Gives operators whose instruction alone is known the debug handles that the other side records for it.
+
+    A program's file knows the instruction of an operator outside of delegates, and the debug handle of one inside; its
+    record knows both. A call keeps its instruction: it runs some of what carries each handle, not all of it.
+    """
+    meaning: dict[int, set[int]] = defaultdict(set)
+    for node, numbers in other.get(_INSTRUCTION, {}).items():
+        for number in numbers:
+            meaning[number].update(other.get(_DEBUG_HANDLE, {}).get(node, ()))
+    instructions, handles = own.get(_INSTRUCTION, {}), own.get(_DEBUG_HANDLE, {})
+    translated = {
+        node: known
+        for node, numbers in instructions.items()
+        if node not in handles and run.role[node] != "delegate"
+        if (known := frozenset(handle for number in numbers for handle in meaning[number]))
+    }
+    if translated:
+        own[_INSTRUCTION] = {node: numbers for node, numbers in instructions.items() if node not in translated}
+        own[_DEBUG_HANDLE] = {**handles, **translated}
 
 
 def _one_program(pair: Pair, mine: dict[str, Handles], theirs: dict[str, Handles]) -> bool:
@@ -89,25 +103,10 @@ def _alike(run: Run, mine: Handles, theirs: Handles) -> Iterator[bool]:
         sides = ours[number], others[number]
         if len({run.role[node] == "delegate" for side in sides for node in side}) > 1:
             continue
-        alike = any(_same_operator(run, a, b) for a in sides[0] for b in sides[1])
+        alike = any(same_operator(run, a, b) for a in sides[0] for b in sides[1])
         small, large = sorted(sides, key=len)
         if alike or len(large) == 1 or len(small) > 1 or run.shape[small[0]] not in {run.shape[b] for b in large}:
             yield alike
-
-
-def _same_operator(run: Run, a: int, b: int) -> bool:
-    if _is_translated(run, a) or _is_translated(run, b):
-        return not _names(run, a).isdisjoint(_names(run, b))
-    return run.kind(a) == run.kind(b) and (None in (run.shape[a], run.shape[b]) or run.shape[a] == run.shape[b])
-
-
-def _is_translated(run: Run, node: int) -> bool:
-    return run.target[node].startswith("xnnpack.")
-
-
-def _names(run: Run, node: int) -> frozenset[str]:
-    kind = run.kind(node)[0]
-    return frozenset((kind, *(_MEANING.get(kind, ()) if _is_translated(run, node) else ())))
 
 
 def _by_handle(handles: Handles) -> dict[int, list[int]]:
@@ -118,36 +117,16 @@ def _by_handle(handles: Handles) -> dict[int, list[int]]:
     return found
 
 
-def _same_handles(pair: Pair, mine: Handles, waiting: Handles) -> Iterator[Link]:
+def _same_handles(pair: Pair, mine: Handles, waiting: Handles) -> list[Link]:
     """First groups of equal handles, then what shares a part of its handles."""
     groups: dict[frozenset[int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, handles in enumerate((mine, waiting)):
         for node in sorted(handles):
             if side or node not in pair.to_later:
                 groups[handles[node]][side].append(node)
-    matched: set[int] = set()
-    for earlier, later in groups.values():
-        for a, b in _matches(pair.run, earlier, later):
-            matched.add(b)
-            yield Link(a, b, "handle")
-    yield from _sharing(pair, mine, {b: numbers for b, numbers in waiting.items() if b not in matched})
-
-
-def _matches(run: Run, earlier: list[int], later: list[int]) -> Iterator[tuple[int, int]]:
-    """Yields who is who in two groups of one handle; nothing, where that is not certain."""
-    pairs, left, rest = by_kind(run, earlier, later)
-    for b in list(rest):
-        alike = [a for a in left if _same_operator(run, a, b)]
-        rivals = [other for other in rest if any(_same_operator(run, a, other) for a in alike)]
-        if len(alike) == len(rivals) == 1:
-            pairs.append((alike[0], b))
-    taken = {node for one in pairs for node in one}
-    left, rest = ([node for node in side if node not in taken] for side in (left, rest))
-    if left and rest:
-        pairs += [(a, b) for a in left for b in rest] if 1 in (len(left), len(rest)) else []
-    elif earlier and later and 1 in (len(earlier), len(later)):
-        pairs += [(a, later[0]) for a in left] + [(earlier[0], b) for b in rest]
-    yield from (one for one in pairs if _may_match(run, *one))
+    both = [(earlier, later) for earlier, later in groups.values() if earlier and later]
+    found = [Link(a, b, "handle") for a, b in matches(pair, both) if _may_match(pair.run, a, b)]
+    return [*found, *_sharing(pair, mine, waiting, {link.dst for link in found})]
 
 
 def _may_match(run: Run, a: int, b: int) -> bool:
@@ -156,11 +135,26 @@ def _may_match(run: Run, a: int, b: int) -> bool:
     return True not in calls or (run.role[a] == run.role[b] == "delegate")
 
 
-def _sharing(pair: Pair, mine: Handles, waiting: Handles) -> Iterator[Link]:
+def _run_by_calls(
+    pair: Pair, mine: dict[str, Handles], theirs: dict[str, Handles], linked: set[int]
+) -> Iterator[Link]:
+    """Links what only one call can run, and what has no counterpart inside of it, to that call.
+
+    A backend fuses operators, and keeps the handle of one of them; which call runs the others is recorded.
+    """
+    run = pair.run
+    for space in sorted(mine.keys() & theirs.keys()):
+        calls = {numbers: b for b, numbers in theirs[space].items() if run.role[b] == "delegate" and b in run.calls}
+        for a, numbers in mine[space].items():
+            if numbers in calls and len(numbers) == 1 and a not in linked and a not in pair.to_later:
+                yield Link(a, calls[numbers], "delegate", note="run by this call, which keeps no operator of its own for it")
+
+
+def _sharing(pair: Pair, mine: Handles, waiting: Handles, matched: set[int]) -> Iterator[Link]:
     """What carries several handles is made of all that they stand for; the note says how many of them are known."""
     run = pair.run
     ours, others = _by_handle(mine), _by_handle(waiting)
-    for b in sorted(waiting):
+    for b in sorted(waiting.keys() - matched):
         numbers = waiting[b]
         sources = {a: numbers & mine[a] for number in numbers for a in ours.get(number, ()) if _may_match(run, a, b)}
         rivals = {other for number in numbers for other in others[number]}
