@@ -80,6 +80,9 @@ class Linked:
         stage, path = self.stages[self.run.stage[ordinal]].name, f"{home.path}/" if home.path else ""
         return f"{stage}:{path}{self.run.name[ordinal]}"
 
+    def stage(self, ordinal: int) -> str:
+        return self.stages[self.run.stage[ordinal]].name
+
     def links(self) -> dict[tuple[str, str], str]:
         """Returns the evidence of each link by its two ends."""
         return {(self.label(r["src"]), self.label(r["dst"])): r["evidence"] for r in self.tables["links"].to_pylist()}

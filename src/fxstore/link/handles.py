@@ -135,9 +135,7 @@ def _may_match(run: Run, a: int, b: int) -> bool:
     return True not in calls or (run.role[a] == run.role[b] == "delegate")
 
 
-def _run_by_calls(
-    pair: Pair, mine: dict[str, Handles], theirs: dict[str, Handles], linked: set[int]
-) -> Iterator[Link]:
+def _run_by_calls(pair: Pair, mine: dict[str, Handles], theirs: dict[str, Handles], linked: set[int]) -> Iterator[Link]:
     """Links what only one call can run, and what has no counterpart inside of it, to that call.
 
     A backend fuses operators, and keeps the handle of one of them; which call runs the others is recorded.
@@ -147,7 +145,9 @@ def _run_by_calls(
         calls = {numbers: b for b, numbers in theirs[space].items() if run.role[b] == "delegate" and b in run.calls}
         for a, numbers in mine[space].items():
             if numbers in calls and len(numbers) == 1 and a not in linked and a not in pair.to_later:
-                yield Link(a, calls[numbers], "delegate", note="run by this call, which keeps no operator of its own for it")
+                yield Link(
+                    a, calls[numbers], "delegate", note="run by this call, which keeps no operator of its own for it"
+                )
 
 
 def _sharing(pair: Pair, mine: Handles, waiting: Handles, matched: set[int]) -> Iterator[Link]:

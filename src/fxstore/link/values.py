@@ -160,6 +160,7 @@ def _may_hold(pair: Pair, link: Link) -> bool:
     if len(rivals) == 1 or link.evidence not in _RECORDED:
         return True
     several = [other.src for other in rivals if other.evidence in _RECORDED]
+    several = [a for a in several if not (pair.run.selects_port(a) and pair.run.inputs[a][0][0] in several)]
     fitting = [a for a in several if _same_shape(pair.run, a, link.dst)] or several
     return link.src == max(fitting)
 
