@@ -292,6 +292,7 @@ class Recorder(Measuring):
             graph = getattr(result, "graph_module", result)
             taken = sum(stage.name.partition("#")[0] == label for stage in self._stages)
             self.stage(label if not taken else f"{label}#{taken + 1}", module if graph is None else graph)
+            self._stages[-1] = replace(self._stages[-1], made_by=label)
             return result
 
         return run

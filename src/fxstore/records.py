@@ -81,6 +81,7 @@ class Stage:
         status: ``complete``, ``partial`` or ``failed``.
         note: What is missing and why, or None.
         delegates: The delegate that an instruction calls, by method and instruction; never stored as such.
+        made_by: The pass that made it of the stage before, where a recorder watched it; never stored as such.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Stage:
     status: str = "complete"
     note: str | None = None
     delegates: Mapping[str, Mapping[int, Delegate]] = field(default_factory=dict)
+    made_by: str | None = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ class N(NamedTuple):
     key: str | None = None
     target: str | None = None
     handles: Sequence[int] = ()
+    runs: Sequence[int] = ()
     space: str = "debug_handle"
 
 
@@ -48,6 +49,7 @@ def graph(
             [(name, *(cited or [_target(name)]), home, "retrace", "create") for home, name, *cited in n.came_from],
         )
         builder.handle(position, n.space, n.handles)
+        builder.handle(position, "instruction", n.runs)
         if n.key:
             builder.signature[n.name] = n.key
     return builder.finish(*(parent or (None, None)))

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("executorch")
 from tests.conftest import Compiled
 from tests.link.graphs import Linked
 
 from fxstore.recording import Recorder
 from fxstore.records import Stage
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("executorch")
 
 
 def stages_of(record: Any, buffer: bytes, folder: Path) -> list[Stage]:
@@ -107,7 +107,7 @@ def ends(linked: Linked, stage: str) -> dict[str, set[int]]:
 
 
 def is_plain(name: str) -> bool:
-    """Tells what a program may not keep: it quantises inside other operators, reads ports without a node, copies less."""
+    """Tells what a program keeps as it is: nothing that quantises, reads a port or copies."""
     return not name.startswith(("quantized_decomposed", "getitem", "dim_order_ops__clone")) and "_unused_" not in name
 
 

@@ -142,3 +142,63 @@ def test_a_backends_own_names_of_operators_are_known() -> None:
         ("linear", "delegate_0/op_2"),
     }
     assert set(linked.set_of("s0:relu")) == {"s0:relu", "s1:delegate_0/op_1", "s1:call"}
+
+
+def record_and_program() -> Linked:
+    """A record knows handles and instructions; a program's file instructions outside and handles inside of a call."""
+    edge = graph(1, [
+        N("x", "placeholder", key="input:0"),
+        N("conv", "convolution", "x", handles=(1,), runs=(0,)),
+        N("norm", "batch_norm", "conv", handles=(2,), runs=(0,)),
+        N("first", "mul", "norm", handles=(3,), runs=(1, 2, 3)),
+        N("second", "mul", "x", handles=(3,), runs=(1, 2, 3)),
+        N("tall", "view", "first", handles=(3,), runs=(1, 2, 3)),
+        N("wide", "view", "second", handles=(3,), runs=(1, 2, 3)),
+        N("product", "bmm", "tall wide", handles=(3,), runs=(1, 2, 3)),
+        N("split", "split", "product", handles=(4,), runs=(4,), ports=2),
+        N("low", "getitem", "split.0", handles=(4,), runs=(4,)),
+        N("high", "getitem", "split.1", handles=(4,), runs=(4,)),
+    ])  # fmt: skip
+    top = graph(2, [
+        N("x", "placeholder", key="input:0"),
+        N("call", "executorch_call_delegate", "x", handles=(0,), space="instruction"),
+        N("mul_0", "mul", "x", handles=(1,), space="instruction"),
+        N("mul_1", "mul", "call", handles=(2,), space="instruction"),
+        N("call_1", "executorch_call_delegate", "mul_0 mul_1", handles=(3,), space="instruction"),
+        N("parts", "split", "call_1", handles=(4,), space="instruction", ports=2),
+    ])  # fmt: skip
+    conv = graph(3, [
+        N("x", "placeholder"), N("op", "conv2d", "x", handles=(1,), target="xnnpack.conv2d"),
+        N("output", "output", "op"),
+    ], path="d0", parent=("", 1))  # fmt: skip
+    product = graph(4, [
+        N("a", "placeholder"), N("b", "placeholder"),
+        N("r0", "static_reshape", "a", handles=(3,), target="xnnpack.static_reshape"),
+        N("r1", "static_reshape", "b", handles=(3,), target="xnnpack.static_reshape"),
+        N("mm", "batch_matrix_multiply", "r1 r0", handles=(3,), target="xnnpack.batch_matrix_multiply"),
+        N("output", "output", "mm"),
+    ], path="d1", parent=("", 4))  # fmt: skip
+    return Linked(edge, [top, conv, product])
+
+
+def test_a_handle_of_many_instructions_is_told_apart_by_what_its_nodes_read() -> None:
+    assert by_handle(record_and_program()) == {
+        ("conv", "d0/op"), ("second", "mul_0"), ("first", "mul_1"), ("tall", "d1/r1"), ("wide", "d1/r0"),
+        ("product", "d1/mm"), ("split", "parts"), ("low", "parts"), ("high", "parts"),
+    }  # fmt: skip
+
+
+def test_what_a_backend_fused_away_is_run_by_its_call_and_holds_no_value_there() -> None:
+    linked = record_and_program()
+    assert linked.links()["s0:norm", "s1:call"] == "delegate"
+    assert set(linked.set_of("s0:norm")) == {"s0:norm", "s1:call"}
+    assert not [label for label in linked.values("s0:norm") if label.startswith("s1:")]
+    assert not [reason for (label, _), reason in linked.unmatched().items() if label == "s0:norm"]
+
+
+def test_nodes_that_read_ports_do_not_take_the_place_of_the_first_port() -> None:
+    linked = record_and_program()
+    assert [linked.values(f"s0:{name}") for name in ("low", "high")] == [
+        {"s0:split.0", "s1:parts.0"},
+        {"s0:split.1", "s1:parts.1"},
+    ]

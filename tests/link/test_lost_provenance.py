@@ -16,6 +16,7 @@ from torch import nn  # noqa: E402
 from fxstore import connect  # noqa: E402
 from fxstore.ingest import adapters  # noqa: E402
 from fxstore.ingest.values import capture_values  # noqa: E402
+from fxstore.recording import Recorder  # noqa: E402
 from fxstore.records import Stage  # noqa: E402
 
 
@@ -184,3 +185,32 @@ def test_the_stage_that_broke_the_numbers_is_named_not_the_last_one() -> None:
                 same = np.allclose(values[earlier]["", name, 0], values[later]["", name, 0])
                 first = first or (None if same else (later, name))
     assert first == ("passes", "mul")
+
+
+def test_what_a_watched_pass_removed_and_inserted_is_said_with_its_name() -> None:
+    def drop_scale(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+        for node in list(module.graph.nodes):
+            if node.target is torch.ops.aten.mul.Tensor:
+                with module.graph.inserting_before(node):
+                    added = module.graph.call_function(torch.ops.aten.neg.default, (node.args[0],))
+                users = [user for user in node.users if user.op == "output"]
+                node.replace_all_uses_with(node.args[0])
+                for user in users:
+                    user.replace_input_with(node.args[0], added)
+                module.graph.erase_node(node)
+        module.recompile()
+        return module
+
+    class Net(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.sin(torch.cos(x) * 3.0) + torch.relu(x), torch.exp(x) * 2.0
+
+    runs: list[Any] = []
+    module = torch.export.export(Net(), (torch.randn(4),)).module()
+    with Recorder(lambda run: runs.append(run) or "id", "net", strict=True) as recorder:
+        recorder.stage("module", module)
+        for one in recorder.passes([drop_scale]):
+            module = one(module)
+    reasons = Linked.of(runs[0].stages).unmatched()
+    assert reasons["module:mul", "drop_scale"].startswith("removed by the pass drop_scale")
+    assert reasons["drop_scale:neg_default", "module"] == "inserted by the pass drop_scale"

@@ -155,12 +155,12 @@ class Found:
 
     def _ends(self, node: int, *, mine: bool) -> Iterable[int]:
         if mine:
-            return self.later.get(node) or self._known.get(node, ())
+            return self.later.get(node) or self._known.get(node, [])
         return (node,) if node in self._earlier or node in self._linked else ()
 
 
 def _by_flow(found: Found, parts: Sequence[Group]) -> None:
-    """Matches nodes that alone read what their counterparts read, or alone are read by theirs, until no more is found."""
+    """Matches nodes that alone read what their counterparts read, or are read by theirs, while there are any."""
     changed = True
     while changed:
         changed = False

@@ -13,6 +13,7 @@ Handles = dict[int, frozenset[int]]
 """The handles of each node that has any, in one namespace."""
 
 _INSTRUCTION, _DEBUG_HANDLE = "instruction", "debug_handle"
+_IN_CALL = "run by this call, which keeps no operator of its own for it"
 _AGREEING = 0.9
 """Share of nodes that must stand for the same on both sides; a re-numbered program agrees on far fewer."""
 

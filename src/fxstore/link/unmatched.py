@@ -19,11 +19,12 @@ def unmatched(run: Run, stages: Sequence[Stage], pairs: Sequence[Pair]) -> list[
 
 def _of_pair(run: Run, stages: Sequence[Stage], pair: Pair) -> Iterator[tuple[int, str, str]]:
     before, after = (stages[run.stage[nodes[0]]].name for nodes in (pair.earlier, pair.later))
+    watched = stages[run.stage[pair.later[0]]].made_by
     for b in pair.later:
         links = pair.to_earlier.get(b)
         if (links is None or _is_guess(links)) and not _is_known_call(run, b):
-            yield b, before, _guess(links) or pair.undecided.get(b) or _inserted(run, b, before)
-    passes: str | None = None
+            yield b, before, _guess(links) or pair.undecided.get(b) or _inserted(run, b, before, watched)
+    passes = f"the pass {watched}" if watched else None
     for a in pair.earlier:
         links = pair.to_later.get(a)
         if links is None or _is_guess(links):
@@ -44,7 +45,7 @@ def _is_known_call(run: Run, node: int) -> bool:
     return run.role[node] == "delegate" and node in run.calls
 
 
-def _inserted(run: Run, b: int, before: str) -> str:
+def _inserted(run: Run, b: int, before: str, watched: str | None) -> str:
     if run.op_type[b] == "alloc":
         return "memory planned by to_executorch"
     if run.role[b] == "subgraph":
@@ -56,6 +57,8 @@ def _inserted(run: Run, b: int, before: str) -> str:
         return f"reads output {port} of {run.name[source]}, which nothing reads in {before}"
     lineage = run.lineage
     sources = list(lineage.above(lineage.head[b]))
+    if watched:
+        return f"inserted by the pass {watched}"
     if not sources:
         return "no provenance recorded"
     _, name = lineage.ancestor[lineage.hop[sources[-1]]]
