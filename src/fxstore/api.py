@@ -28,6 +28,7 @@ class Store(across.Store):
         *,
         model: str | None = None,
         privacy: str | None = None,
+        strict: bool = False,
         **options: Any,
     ) -> Run:
         """Takes a source in as one run.
@@ -40,8 +41,11 @@ class Store(across.Store):
             tags: Free text by which runs are found again.
             model: Name of the model.
             privacy: ``public`` stores no source, no code, no texts, no values and nothing that is derived from them.
-            options: What the sources' adapters take. ``etdump`` and ``debug_buffer`` are for any source: the files of a
-                traced run of it, whose events are laid on its stages.
+            strict: Raise what would make the run ``partial``.
+            options: What the sources' adapters take. For any source: ``etdump`` and ``debug_buffer``, the files of a
+                traced run of it, whose events are laid on its stages; ``inputs`` (and ``kwargs``), what that run was
+                given, one tuple for each execution: its values are compared with ``reference``, by default the first
+                stage that is a live object and can be run. Nothing in a file is ever run.
 
         Raises:
             SourceError: The source, or each of several, cannot be read; nothing is stored then.
@@ -54,7 +58,7 @@ class Store(across.Store):
             name or ingesting.default_name(source),
             model=model,
             tags=tags,
-            strict=not isinstance(source, Mapping),
+            strict=strict,
             privacy=privacy,
         )
         return ingesting.ingest(recorder, source, options)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from fxstore.errors import SourceError, UsageError, nearest
 from fxstore.ingest import adapters
 from fxstore.ingest.training import is_training_step
 from fxstore.recording import Recorder, Run
+
+_TRACE: Final = ("etdump", "debug_buffer", "inputs", "kwargs", "reference")
 
 
 def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Run:
@@ -21,30 +23,43 @@ def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Ru
         SourceError: No source can be read; nothing is stored then.
         UsageError: No source takes one of the options, or numbers name nodes that stand in several places.
     """
-    options, traced = _traced(options)
+    rest, told = _apart(options)
     if isinstance(source, Mapping) and not is_training_step(source):
         if not source:
             raise UsageError("the dict of stages is empty", hint="pass {stage name: source}, in pipeline order")
-        _several(recorder, source, options)
+        _several(recorder, source, rest)
     elif isinstance(source, adapters.Ingested):
         recorder.add(source)
     else:
-        recorder.add(adapters.read(source, options))
-    if traced is not None:
-        recorder.add(traced)
+        recorder.add(adapters.read(source, rest))
+    _add_trace(recorder, told)
     recorder.lay_overlays(strict=True)
     return recorder.finish()
 
 
-def _traced(options: Mapping[str, Any]) -> tuple[dict[str, Any], adapters.Ingested | None]:
-    """Returns the options without those of a traced run, and that run: what ``etdump`` and ``debug_buffer`` name."""
-    rest = dict(options)
-    dump, buffer = rest.pop("etdump", None), rest.pop("debug_buffer", None)
-    if dump is None and buffer is not None:
+def _apart(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the options of adapters, and those of a traced run of the source."""
+    rest, told = dict(options), {name: options[name] for name in _TRACE if options.get(name) is not None}
+    for name in _TRACE:
+        rest.pop(name, None)
+    if "debug_buffer" in told and "etdump" not in told:
         raise UsageError("a debug buffer alone tells nothing", hint="pass the ETDump that names its parts: etdump=")
-    if dump is None:
-        return rest, None
-    return rest, adapters.read(dump, {} if buffer is None else {"debug_buffer": buffer})
+    if "reference" in told and "inputs" not in told:
+        raise UsageError("a reference is run on inputs, and none are given", hint="pass inputs=")
+    return rest, told
+
+
+def _add_trace(recorder: Recorder, told: Mapping[str, Any]) -> None:
+    """Adds the traced run; one that cannot be read costs the run nothing else."""
+    if "etdump" in told:
+        buffer = {key: told[key] for key in ("debug_buffer",) if key in told}
+        try:
+            recorder.add(adapters.read(told["etdump"], buffer))
+        except SourceError as error:
+            recorder.miss("the traced run is not read", error)
+            return
+    if "inputs" in told:
+        recorder.compare_logged(told["inputs"], told.get("kwargs"), told.get("reference"))
 
 
 def _several(recorder: Recorder, sources: Mapping[Any, object], options: Mapping[str, Any]) -> None:

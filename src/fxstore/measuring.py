@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,10 +18,15 @@ from fxstore.records import Overlay, Stage, Structure
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from fxstore.ingest.etdump import Dump
+    from fxstore.ingest.executions import Execution, Method
     from fxstore.ingest.overlays import Overlays
     from fxstore.ingest.running import Side
+    from fxstore.ingest.samples import Given
 
 _PREVIOUS: Final = "previous"
+_LOGGED: Final = "ETDump and debug buffer"
+_NOTHING: Final = "compared with nothing"
 _SCOPES: Final = {"cumulative": ("cumulative",), "local": ("local",), "both": ("cumulative", "local")}
 _log = logging.getLogger("fxstore")
 
@@ -32,6 +38,7 @@ class Measuring:
     _stages: list[Stage]
     _sources: dict[str, object]
     _states: dict[str, Any]
+    _parts: dict[str, object]
     _overlays: Overlays
 
     def _structure(self) -> Structure:
@@ -41,6 +48,9 @@ class Measuring:
         raise NotImplementedError
 
     def _lost(self, what: str, error: Exception) -> None:
+        raise NotImplementedError
+
+    def _note(self, line: str) -> None:
         raise NotImplementedError
 
     def measure(
@@ -134,7 +144,7 @@ class Measuring:
             UsageError: A stage or a metric is unknown, was edited, or is no emitted program.
         """
         from fxstore.ingest.running import Wanted
-        from fxstore.ingest.running_device import run_on_device
+        from fxstore.ingest.running_device import compare_logged, dumped, flat_samples
         from fxstore.ingest.samples import given as samples_of
         from fxstore.metrics import resolve
 
@@ -143,10 +153,103 @@ class Measuring:
         right, program = self._side(reference), self._side(stage)
         if not hasattr(program.source, "buffer"):
             raise UsageError(f"stage {stage!r} is no emitted program", hint="record what to_executorch() returns")
+        ran = self._emitted(stage, method)
         with self._watch(f"{stage} is not run on the device"):
-            found = run_on_device(self._structure(), right, program, given, wanted)
-            self._lay(f"{stage} latency", "latency", "ETDump", [found.latency], method, unit="ns", better="lower")
-            self._lay(f"{stage} vs {reference}", "accuracy", "ETDump and debug buffer", [found.accuracy], method)
+            dump = dumped(program.source, flat_samples(right, given), given)
+            self._lay_times(dump, stage, method)
+            logged = map(ran.values, dump.executions)
+            rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
+            self._lay(f"{stage} vs {reference}", "accuracy", _LOGGED, [rows], method)
+
+    def _emitted(self, stage: str, method: str) -> Method:
+        from fxstore.ingest.executions import methods_of
+        from fxstore.ingest.overlays import RunNodes
+
+        if found := methods_of(RunNodes(self._stages), [stage], method):
+            return found[0]
+        raise UsageError(f"stage {stage!r} has no method {method!r} that the runtime's events name")
+
+    def _lay_times(self, dump: Dump, stage: str, method: str) -> None:
+        from fxstore.ingest.events import EventLayer
+        from fxstore.ingest.overlays import RunNodes
+
+        name = f"{stage} latency" if method == "forward" else f"{stage} latency ({method})"
+        layer = EventLayer(dump, name=name, values=False, stages=[stage], method=method)
+        for laid in layer.lay(RunNodes(self._stages)):
+            self._overlays.extend(laid.overlay)
+            for line in laid.notes:
+                self._note(line)
+
+    def compare_logged(self, inputs: object, kwargs: object = None, reference: str | None = None) -> None:
+        """Compares the values in the run's ETDumps with those of a stage that is run on the same inputs.
+
+        Where nothing can be run, as when all that there is are files, which are never executed, the overlay of the
+        values' statistics says so.
+
+        Args:
+            inputs: As :meth:`measure` takes them: one for each execution in the dump, whose state carries over.
+            kwargs: As :meth:`measure` takes them.
+            reference: The stage that counts as right; default: the first that can be run.
+
+        Raises:
+            UsageError: There is no such stage, or it does not take these inputs.
+        """
+        for waiting in self._overlays.dumps():
+            compared = "compared with nothing: that failed"
+            with self._watch("runtime values are not compared"):
+                compared = self._compare_dump(waiting.dump, inputs, kwargs, reference)
+            self._overlays.renew(waiting, replace(waiting, compared=compared))
+            if compared.startswith("compared with nothing"):
+                self._note(f"runtime values: {compared}")
+
+    def _compare_dump(self, dump: Dump, inputs: object, kwargs: object, reference: str | None) -> str:
+        """Returns with what an ETDump's values were compared, or why with nothing."""
+        from fxstore.ingest.executions import executions, methods_of
+        from fxstore.ingest.overlays import RunNodes
+        from fxstore.ingest.samples import given as samples_of
+
+        if not dump.has_values:
+            return f"{_NOTHING}: the dump has no values; pass its debug buffer"
+        placed = [one for one in executions(dump, methods_of(RunNodes(self._stages))) if one.methods]
+        names = list(dict.fromkeys(one.methods[0].name for one in placed))
+        if len(names) != 1:
+            return f"{_NOTHING}: the dump is of {len(names)} methods of this run, and the inputs are of one"
+        given = samples_of(inputs, kwargs, names[0], carry_state=True)
+        if len(given.samples) != len(placed):
+            return f"{_NOTHING}: {len(placed)} executions are in the dump, and {len(given.samples)} inputs are given"
+        ran = [method.stage for method in placed[0].methods]
+        right = self._reference(reference, names[0], ran[:1])
+        if right is None:
+            return f"{_NOTHING}: no stage can be run: of files graphs are read, and nothing in them is executed"
+        stage = next(name for name in ran if name != right.stage)
+        self._compare_executions(placed, stage, right, given)
+        return f"compared with {right.stage}"
+
+    def _compare_executions(self, placed: Sequence[Execution], stage: str, right: Side, given: Given) -> None:
+        from fxstore.ingest.running import Wanted
+        from fxstore.ingest.running_device import compare_logged
+        from fxstore.metrics import resolve
+
+        wanted = Wanted(resolve(None), ("cumulative",), False, 1 << 28)
+        logged = (method.values(one.block) for one in placed for method in one.methods if method.stage == stage)
+        rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
+        self._lay(f"{stage} vs {right.stage}", "accuracy", _LOGGED, [rows], given.method)
+
+    def _reference(self, name: str | None, method: str, ran: Sequence[str]) -> Side | None:
+        """Returns the stage that counts as right: the one of that name, or the first that can be run; or None."""
+        names = [stage.name for stage in self._stages]
+        if name is not None and name not in names:
+            raise UsageError(f"stage {name!r} is not in this run", hint=nearest(name, names))
+        for stage in self._stages:
+            if stage.name in ran or stage.kind == "runtime" or name not in (None, stage.name):
+                continue
+            if any(graph.method == method for graph in stage.graphs):
+                if stage.name in self._parts:
+                    part = self._parts[stage.name]
+                    return self._side_of(stage.name, part, adapters.state_of(part))
+                if stage.name in self._sources:
+                    return self._side(stage.name)
+        return None
 
     def tensors(
         self,
@@ -213,10 +316,12 @@ class Measuring:
         return source
 
     def _side(self, name: str) -> Side:
+        return self._side_of(name, self._source(name), self._states.get(name))
+
+    def _side_of(self, name: str, source: object, state: Any) -> Side:
         from fxstore.ingest.running import Side
 
-        state = self._states.get(name)
-        return Side(name, self._source(name), {} if state is None else state.written)
+        return Side(name, source, {} if state is None else state.written)
 
     def _against(self, reference: str, stages: list[str] | None, sides: dict[str, Side]) -> list[tuple[str, list[str]]]:
         """Returns reference stages and what is measured against each; puts what it has looked at into ``sides``."""

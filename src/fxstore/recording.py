@@ -75,6 +75,7 @@ class Recorder(Measuring):
         self._stages: list[Stage] = []
         self._sources: dict[str, object] = {}
         self._states: dict[str, Any] = {}
+        self._parts: dict[str, object] = {}
         self._versions: dict[str, str] = {}
         self._overlays = Overlays()
         self._notes: list[str] = []
@@ -111,6 +112,14 @@ class Recorder(Measuring):
         """Raises the error of the first stage, where none could be read."""
         if self._errors and not any(stage.graphs for stage in self._stages):
             raise self._errors[0]
+
+    def miss(self, what: str, error: Exception) -> None:
+        """Keeps the run without one of its parts: it is ``partial``, and its last stage's note says what is missing."""
+        self._lost(what, error)
+        if self._stages:
+            last = self._stages[-1]
+            note = "; ".join(filter(None, (last.note, f"{what}: {error}")))
+            self._stages[-1] = replace(last, status="partial" if last.status == "complete" else last.status, note=note)
 
     def nodes(self, name: str) -> int:
         """Returns the number of nodes of a recorded stage, those of nested graphs included."""
@@ -201,6 +210,7 @@ class Recorder(Measuring):
                 record = public_run(record, structure_of)
             self.run = Run(self._commit(record), self.name, self._status, names, tuple(self._notes))
             self._sources.clear()
+            self._parts.clear()
         return self.run
 
     def __enter__(self) -> Self:
@@ -234,6 +244,8 @@ class Recorder(Measuring):
         self._status = "partial" if found.status != "complete" else self._status
         self._overlays.wait(found.overlays, called)
         self._versions.update(found.versions)
+        for own, live in found.live.items():
+            self._parts[called[own]] = live
 
     @contextmanager
     def _watch(self, what: str) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +53,10 @@ class Graph:
 
     def fingerprint(self) -> str:
         """Returns the hash of the graph's rows: equal content, equal hash, in any process."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         digest = hashlib.sha256()
         for name in tables.GRAPH_TABLES:
             digest.update(f"{name}\n".encode())

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("-O", "--option", "given", multiple=True, metavar="K=V", help="For the adapters that take it.")
 @click.option("--etdump", type=click.Path(), help="ETDump of a traced run of the one SOURCE.")
 @click.option("--debug-buffer", type=click.Path(), help="The debug buffer that belongs to it.")
+@click.option("--inputs", "inputs", type=click.Path(path_type=Path), help=".pt or .npz: what that run was given.")
 @options.privacy
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
 def ingest(
@@ -31,6 +32,7 @@ def ingest(
     given: tuple[str, ...],
     etdump: str | None,
     debug_buffer: str | None,
+    inputs: Path | None,
     privacy: str | None,
     sources: tuple[str, ...],
 ) -> None:
@@ -39,18 +41,23 @@ def ingest(
     A SOURCE of numbers alone, such as a table of metrics, lies on the run of the SOURCE before it.
     """
     from fxstore.api import connect
+    from fxstore.ingest import runnable
 
     found = dict(_pair("--tag", tag) for tag in tags)
     runs = _runs(sources, dict(_pair("--option", text) for text in given))
-    if len(runs) > 1 and (name, etdump, debug_buffer) != (None, None, None):
+    if len(runs) > 1 and (name, etdump, debug_buffer, inputs) != (None, None, None, None):
         what = "--name names one run" if name is not None else "--etdump is of one run"
         raise UsageError(f"{what}, and there are several sources", hint="ingest them one by one")
-    traced = {key: path for key, path in (("etdump", etdump), ("debug_buffer", debug_buffer)) if path is not None}
+    traced: dict[str, Any] = {"etdump": etdump, "debug_buffer": debug_buffer}
+    if inputs is not None:
+        traced["inputs"], traced["kwargs"] = runnable.inputs(inputs)
     with connect(store_path) as store:
         for source, ingested in runs:
             run = store.ingest(ingested, name=name or Path(source).stem, tags=found, privacy=privacy, **traced)
             click.echo(run.run_id)
             click.echo(f"Ingested {source} as run {run.name} ({run.run_id}): {', '.join(run.stages)}", err=True)
+            for note in run.notes:
+                click.echo(f"{run.status}: {note}", err=True)
 
 
 def _runs(sources: Iterable[str], given: dict[str, Any]) -> list[tuple[str, Ingested]]:

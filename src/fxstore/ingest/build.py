@@ -38,6 +38,8 @@ class Place:
     source_code: str | None = None
 
 
+_JSON = json.JSONEncoder(sort_keys=True).encode
+_NAME = tables.NODES.names.index("name")
 NOWHERE = Place()
 NO_VALUE = Value()
 
@@ -57,10 +59,9 @@ class GraphBuilder:
         self.identities = frozenset(identities)
         self.signature: dict[str, str] = {}
         self.positions: dict[str, int] = {}
-        self._columns: dict[str, list[object]] = {name: [] for name in tables.NODES.names if name != "fingerprint"}
+        self._rows: list[tuple[object, ...]] = []
         self._uses: list[tuple[int, int, int, str, int]] = []
         self._use_counts: list[int] = []
-        self._sources: list[tuple[str, str, int, str, str, int | None]] = []
         self._source_ids: dict[tuple[str, str, int, str, str, int | None], int] = {}
         self._graph_numbers: dict[int, int] = {}
         self._origins: list[tuple[int, int, int]] = []
@@ -89,16 +90,15 @@ class GraphBuilder:
         """
         position = len(self._use_counts)
         first = values[0] if values else NO_VALUE
-        attrs = dict(attrs or {})
         if len(values) > 1:
+            attrs = dict(attrs or {})
             attrs["outputs"] = [[value.dtype, value.shape] for value in values]
         row = (
             position, name, op, target, kind or op_type(target), role, first.dtype, first.shape, len(values),
             first.device, place.module_path, place.module_type, place.module_call, backend, place.source_file,
-            place.source_line, place.source_code, json.dumps(attrs, sort_keys=True, allow_nan=True) if attrs else None,
+            place.source_line, place.source_code, None, _JSON(attrs) if attrs else None,
         )  # fmt: skip
-        for column, cell in zip(self._columns.values(), row, strict=True):
-            column.append(cell)
+        self._rows.append(row)
         self.positions[name] = position
         self._use_counts.append(0)
         self._roles.append((position, role))
@@ -106,7 +106,7 @@ class GraphBuilder:
 
     def name(self, position: int) -> str:
         """Returns the name of a node that was added."""
-        return str(self._columns["name"][position])
+        return str(self._rows[position][_NAME])
 
     def use(self, src: int, src_port: int, dst: int, dst_arg: str) -> None:
         """Adds one use of the value (src, src_port) by ``dst`` at an argument path."""
@@ -116,14 +116,13 @@ class GraphBuilder:
     def origin(self, position: int, branch: int, chain: Sequence[Link]) -> None:
         """Records a node's provenance, nearest ancestor first; equal tails of chains are stored once."""
         parent: int | None = None
+        known, numbers = self._source_ids, self._graph_numbers
         for name, target, graph, pass_name, action in reversed(chain):
-            number = self._graph_numbers.setdefault(graph, len(self._graph_numbers))
+            number = numbers.get(graph)
+            if number is None:
+                number = numbers[graph] = len(numbers)
             key = (name, cited_target(target), number, pass_name, action, parent)
-            source = self._source_ids.get(key)
-            if source is None:
-                source = self._source_ids[key] = len(self._sources)
-                self._sources.append(key)
-            parent = source
+            parent = known.setdefault(key, len(known))
         if parent is not None:
             self._origins.append((position, branch, parent))
 
@@ -138,16 +137,16 @@ class GraphBuilder:
     def finish(self, parent_path: str | None = None, parent_position: int | None = None) -> Graph:
         """Returns the graph; the builder must not be used after it."""
         edges = _rows(tables.EDGES, self._uses)
-        columns = {name: column for name, column in self._columns.items() if name != "attrs"}
-        columns["fingerprint"] = list(fingerprints(self._columns, (use[:4] for use in self._uses)))
-        columns["attrs"] = self._columns["attrs"]
+        cells = zip(*self._rows, strict=True) if self._rows else [()] * len(tables.NODES)
+        columns: dict[str, Sequence[object]] = dict(zip(tables.NODES.names, cells, strict=True))
+        columns["fingerprint"] = fingerprints(columns, (use[:4] for use in self._uses))
         return Graph(
             method=self.method,
             path=self.path,
             tables={
-                "nodes": pa.table(columns, schema=tables.NODES),
+                "nodes": pa.table(list(columns.values()), schema=tables.NODES),
                 "edges": edges,
-                "sources": _rows(tables.SOURCES, [(i, *source) for i, source in enumerate(self._sources)]),
+                "sources": _rows(tables.SOURCES, [(i, *source) for source, i in self._source_ids.items()]),
                 "origins": _rows(tables.ORIGINS, self._origins),
                 "handles": _rows(tables.HANDLES, self._handles),
                 "roles": _rows(tables.ROLES, self._roles),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +13,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-from fxstore.ingest.build import NOWHERE, GraphBuilder, Link, Place, Value
+from fxstore.ingest.build import NO_VALUE, NOWHERE, GraphBuilder, Link, Place, Value
 from fxstore.ingest.names import module_call, module_path, op_type, source_line
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _ROLES = {
     InputKind.TOKEN: "token",
     InputKind.USER_INPUT: "input",
 }
+_NESTED = (list, tuple, dict, slice)
 _UNEMITTED = frozenset({"getitem", "alloc", "view"})
 
 
@@ -117,6 +118,7 @@ class _Capture:
     ) -> None:
         target, kind = target_text(node, module)
         delegate = _delegate(node, module)
+        leaves = _leaves(node)
         position = builder.node(
             node.name,
             node.op,
@@ -126,10 +128,12 @@ class _Capture:
             values=_values(node),
             place=self._place(node),
             backend=delegate or (backend if node.op == "call_function" else None),
-            attrs=_attrs(node, module),
+            attrs=_attrs(node, leaves),
         )
-        for source, port, arg in uses(node):
-            builder.use(builder.positions[source.name], port, position, arg)
+        port = _port(node)
+        for arg, source in leaves:
+            if isinstance(source, fx.Node):
+                builder.use(builder.positions[source.name], port if arg == "0" else 0, position, arg)
         if self.told is not None and node.name in self.told.chains and builder.path == "":
             builder.origin(position, 0, self.told.chains[node.name])
         elif node.op != "placeholder" or builder.path == "":
@@ -186,11 +190,9 @@ def target_text(node: fx.Node, module: fx.GraphModule | None = None) -> tuple[st
         return str(target), type(owner).__name__ if owner is not None else "call_module"
     if isinstance(target, str):
         return target, node.op if node.op in ("placeholder", "get_attr", "output") else target
-    if isinstance(target, OpOverload):
-        return str(target), op_type(str(target))
-    overload = getattr(target, "_op", None)
+    overload = target if isinstance(target, OpOverload) else getattr(target, "_op", None)
     if isinstance(overload, OpOverload):
-        return str(overload), op_type(str(overload))
+        return _overload_text(overload)
     if isinstance(target, HigherOrderOperator):
         return str(target.name()), str(target.name())  # type: ignore[no-untyped-call]
     name = getattr(target, "__name__", None) or type(target).__name__
@@ -198,17 +200,15 @@ def target_text(node: fx.Node, module: fx.GraphModule | None = None) -> tuple[st
     return (f"{home}.{name}" if home else name), name
 
 
-def uses(node: fx.Node) -> Iterator[tuple[fx.Node, int, str]]:
-    """Yields each use that a node makes of another's value: the other node, its output port, the argument path.
+@cache
+def _overload_text(overload: OpOverload) -> tuple[str, str]:
+    text = str(overload)
+    return text, op_type(text)
 
-    ``getitem(op, i)`` uses port ``i`` of ``op``; everything else uses port 0.
-    """
-    port = 0
-    if _is_getitem(node):
-        port = node.args[1]  # type: ignore[assignment]
-    for path, value in _leaves(node):
-        if isinstance(value, fx.Node):
-            yield value, port if path == "0" else 0, path
+
+def _port(node: fx.Node) -> int:
+    """Returns the port of its argument 0 that a node uses: ``getitem(op, i)`` uses ``i``; everything else uses 0."""
+    return node.args[1] if _is_getitem(node) else 0  # type: ignore[return-value]
 
 
 def chains(node: fx.Node) -> Iterator[list[Link]]:
@@ -217,17 +217,28 @@ def chains(node: fx.Node) -> Iterator[list[Link]]:
         chain: list[Link] = []
         hop: Any = source
         while hop is not None:
-            action = ",".join(a.name.lower() for a in hop.action)
-            chain.append((hop.name, hop.target, hop.graph_id, hop.pass_name, action))
+            action = _actions(hop.action)
+            told = hop.node_info
+            name, target, graph = (told.name, told.target, told.graph_id) if told else ("", "", -1)
+            chain.append((name, target, graph, hop.pass_name, action))
             hop = hop.from_node[-1] if hop.from_node else None
         yield chain
+
+
+def _actions(actions: Sequence[Any]) -> str:
+    if len(actions) == 1:
+        return _lower(actions[0]._name_)
+    return ",".join([_lower(action._name_) for action in actions])
+
+
+_lower = cache(str.lower)
 
 
 def _is_getitem(node: fx.Node) -> bool:
     return (
         node.op == "call_function"
-        and getattr(node.target, "__name__", "") == "getitem"
         and len(node.args) == 2
+        and getattr(node.target, "__name__", "") == "getitem"
         and isinstance(node.args[0], fx.Node)
         and isinstance(node.args[1], int)
         and node.args[1] >= 0
@@ -239,28 +250,33 @@ def _has_ports(node: fx.Node) -> bool:
     return not isinstance(node.meta.get("val"), torch.Tensor)
 
 
-def _leaves(node: fx.Node) -> Iterator[tuple[str, object]]:
+def _leaves(node: fx.Node) -> list[tuple[str, object]]:
+    """Returns the arguments of a node, each with its path, down to nodes and to what holds none."""
+    found: list[tuple[str, object]] = []
     for i, argument in enumerate(node.args):
-        yield from _flatten(str(i), argument)
+        if isinstance(argument, _NESTED):
+            _flatten(str(i), argument, found)
+        else:
+            found.append((str(i), argument))
     for name, argument in node.kwargs.items():
-        yield from _flatten(name, argument)
+        _flatten(name, argument, found)
+    return found
 
 
-def _flatten(path: str, argument: object) -> Iterator[tuple[str, object]]:
-    if isinstance(argument, (list, tuple)):
-        if not _contains_node(argument):
-            yield path, argument
-            return
-        for i, item in enumerate(argument):
-            yield from _flatten(f"{path}[{i}]", item)
+def _flatten(path: str, argument: object, found: list[tuple[str, object]]) -> None:
+    if not isinstance(argument, _NESTED):
+        found.append((path, argument))
     elif isinstance(argument, dict):
         for name, item in argument.items():
-            yield from _flatten(f"{path}.{name}", item)
+            _flatten(f"{path}.{name}", item, found)
     elif isinstance(argument, slice):
         for name in ("start", "stop", "step"):
-            yield from _flatten(f"{path}.{name}", getattr(argument, name))
+            _flatten(f"{path}.{name}", getattr(argument, name), found)
+    elif _contains_node(argument):
+        for i, item in enumerate(argument):
+            _flatten(f"{path}[{i}]", item, found)
     else:
-        yield path, argument
+        found.append((path, argument))
 
 
 def _contains_node(argument: object) -> bool:
@@ -283,8 +299,16 @@ def _values(node: fx.Node) -> tuple[Value, ...]:
 
 def _value(value: object) -> Value:
     if not isinstance(value, torch.Tensor):
-        return Value()
-    return Value(_dtype(value.dtype), tuple(map(str, value.shape)), _device(value.device))
+        return NO_VALUE
+    try:
+        return _tensor(value.dtype, value.shape, value.device)
+    except TypeError:  # symbols in the shape have no hash
+        return _tensor.__wrapped__(value.dtype, value.shape, value.device)
+
+
+@lru_cache(1 << 14)
+def _tensor(dtype: torch.dtype, shape: torch.Size, device: torch.device) -> Value:
+    return Value(_dtype(dtype), tuple(map(str, shape)), _device(device))
 
 
 @cache
@@ -297,10 +321,10 @@ def _device(device: torch.device) -> str:
     return str(device)
 
 
-def _attrs(node: fx.Node, module: fx.GraphModule) -> dict[str, object]:
+def _attrs(node: fx.Node, leaves: Sequence[tuple[str, object]]) -> dict[str, object]:
     attrs: dict[str, object] = {}
     if node.op in ("call_function", "call_method", "call_module"):
-        constants = {path: _json(value) for path, value in _leaves(node) if not isinstance(value, fx.Node)}
+        constants = {path: _json(value) for path, value in leaves if not isinstance(value, fx.Node)}
         if constants:
             attrs["args"] = constants
     if custom := node.meta.get("custom"):

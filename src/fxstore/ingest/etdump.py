@@ -111,6 +111,13 @@ class Dump:
         """The executions, in order."""
         return tuple(block for block in self.blocks if block.is_execution)
 
+    @property
+    def has_values(self) -> bool:
+        """Whether any tensor was logged and is in the debug buffer."""
+        return any(
+            logged.array is not None for block in self.blocks for event in block.events for logged in event.values
+        )
+
 
 def read_etdump(etdump: bytes, debug_buffer: bytes | memoryview | None = None) -> Dump:
     """Returns the events of an ETDump, with views into the debug buffer as their tensors.

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fxstore.ingest.attach import Attached, Latency
+from fxstore.ingest.attach import Attached
 from fxstore.ingest.overlays import ROWS as ROWS
 from fxstore.metrics import Asked, Measured, QParams, compare, describe, not_measured, resolve
 from fxstore.records import Graph
-
-if TYPE_CHECKING:
-    from fxstore.ingest.pairs import Nodes
 
 Array = npt.NDArray[Any]
 K = TypeVar("K", bound=Hashable)
@@ -155,6 +152,13 @@ class Comparison(Generic[K]):
         return self._metrics[name if name in self._metrics else name.rpartition(".")[0]]
 
 
+class StageNodes(Protocol):
+    """Nodes by ordinal: path and name, and role."""
+
+    key: dict[int, tuple[str, str]]
+    role: dict[int, str]
+
+
 class Described:
     """The statistics of one stage's values; feed it values, then ask for its rows.
 
@@ -165,7 +169,7 @@ class Described:
 
     _ROLES = frozenset({"input", "op", "symint", "delegate"})
 
-    def __init__(self, nodes: Nodes, sample: int) -> None:
+    def __init__(self, nodes: StageNodes, sample: int) -> None:
         self._ordinals = {key: node for node, key in nodes.key.items() if nodes.role[node] in self._ROLES}
         self._columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
         self._sample = sample
@@ -184,13 +188,26 @@ class Described:
         if found.histogram is not None:
             self._append(key, "histogram", None, found.histogram)
 
+    def lack(self, key: Key, reason: str) -> None:
+        """Says why there is no value."""
+        if self.wants(key):
+            self._append(key, "mean", None, None, "not_measured", reason)
+
     def rows(self) -> pa.Table:
         """Returns one row per value and statistic; schema :data:`ROWS`. A histogram is JSON in ``text``."""
         return pa.table(self._columns, schema=ROWS)
 
-    def _append(self, key: Key, metric: str, number: float | None, text: str | None) -> None:
+    def _append(
+        self,
+        key: Key,
+        metric: str,
+        number: float | None,
+        text: str | None,
+        status: str = "ok",
+        reason: str | None = None,
+    ) -> None:
         row = (
-            self._ordinals[key[:2]], key[2], metric, number, text, "ok", None, None, None, self._sample, None, None,
+            self._ordinals[key[:2]], key[2], metric, number, text, status, reason, None, None, self._sample, None, None,
             None, None,
         )  # fmt: skip
         for column, cell in zip(self._columns.values(), row, strict=True):
@@ -206,38 +223,6 @@ def stored_status(measured: Measured) -> str:
     if measured.number is None:
         return "not_measured"
     return "ok" if np.isfinite(measured.number) else "non_finite"
-
-
-def latency_rows(events: Iterable[Latency], base: int = 0, sample: int = 0) -> pa.Table:
-    """Returns one row per timed event; schema :data:`ROWS`, ``value`` in nanoseconds, ``text`` the event's name.
-
-    Args:
-        events: As :func:`fxstore.ingest.attach.attach` gives them; the run's own events get a NULL ``ordinal``.
-        base: Ordinal of the graph's first node.
-        sample: Which execution it is.
-    """
-    columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
-    for event in events:
-        ordinal = None if event.position is None else base + event.position
-        row = (
-            ordinal,
-            None,
-            event.metric,
-            float(event.duration_ns),
-            event.name,
-            "ok",
-            None,
-            None,
-            None,
-            sample,
-            "ns",
-            "lower",
-            None,
-            None,
-        )
-        for column, cell in zip(columns.values(), row, strict=True):
-            column.append(cell)
-    return pa.table(columns, schema=ROWS)
 
 
 def named(graph: Graph, attached: Attached) -> tuple[dict[Key, Array], dict[Key, str]]:

@@ -6,13 +6,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 
 from fxstore import tables
 from fxstore.errors import nearest
 from fxstore.records import Graph, Overlay, Stage
+
+if TYPE_CHECKING:
+    from fxstore.ingest.events import EventLayer
 
 ROWS: Final = pa.schema([field for field in tables.METRICS if field.name != "overlay"])
 """Rows of an :class:`fxstore.records.Overlay`: nodes by ordinal."""
@@ -245,6 +248,16 @@ class Overlays:
     def wait(self, layers: Iterable[Layer], called: Mapping[str | None, str] | None = None) -> None:
         """Keeps layers until all stages are there; ``called`` as :meth:`RunNodes.of_source` takes it."""
         self._waiting.extend((layer, called or {}) for layer in layers)
+
+    def dumps(self) -> list[EventLayer]:
+        """Returns the ETDumps that wait."""
+        from fxstore.ingest.events import EventLayer
+
+        return [layer for layer, _ in self._waiting if isinstance(layer, EventLayer)]
+
+    def renew(self, old: Layer, new: Layer) -> None:
+        """Puts a layer in the place of one that waits."""
+        self._waiting = [(new if layer is old else layer, called) for layer, called in self._waiting]
 
     def waiting(self) -> list[Waiting]:
         """Returns the layers that wait, and keeps none."""

@@ -1,17 +1,14 @@
-"""Runs an emitted program on this machine's runtime and compares what it logs with a reference."""
+"""Runs an emitted program on this machine's runtime, and compares what any run of one logged with a reference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from fxstore.ingest.attach import Attached, attach, emitted_graph
-from fxstore.ingest.etdump import Array, read_etdump
+from fxstore.ingest.etdump import Array, Block, Dump, read_etdump
 from fxstore.ingest.held import Held
-from fxstore.ingest.measure import latency_rows, named
 from fxstore.ingest.pairs import Key
 from fxstore.ingest.running import Compared, Reference, Side, State, Wanted, graphs_of, top_graph
 from fxstore.ingest.samples import Given
@@ -21,53 +18,63 @@ _INSIDE = "inside a delegate: measured at its outputs"
 _NESTED = "inside a nested graph: not told apart in the log"
 
 
-@dataclass(frozen=True)
-class OnDevice:
-    """What runs on the device gave; rows as :data:`fxstore.ingest.overlays.ROWS`."""
-
-    accuracy: pa.Table
-    latency: pa.Table
+Logged = tuple[Mapping[Key, Array], Mapping[Key, str]]
+"""What one execution logged: values, and the reasons of those that it did not."""
 
 
-def run_on_device(structure: Structure, reference: Side, program: Side, given: Given, wanted: Wanted) -> OnDevice:
-    """Runs an emitted program with tracing, on each sample; returns accuracy against the reference, and latency."""
+def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
+    """Runs an emitted program with tracing, once for each sample; steps in one process, others each in their own.
+
+    Args:
+        program: An ``ExecutorchProgramManager``.
+        inputs: The flat inputs of each sample.
+    """
+    from fxstore.ingest.device import run_pte
+
+    groups = [list(inputs)] if given.carry_state else [[one] for one in inputs]
+    blocks: list[Block] = []
+    for group in groups:
+        run = run_pte(bytes(program.buffer), [(given.method, flat) for flat in group])
+        blocks += read_etdump(run.etdump, run.debug).blocks
+    return Dump(tuple(blocks), 0)
+
+
+def flat_samples(reference: Side, given: Given) -> list[list[Any]]:
+    """Returns the flat inputs of each sample, in the order of the reference's graph."""
     from fxstore.ingest.values import flat_inputs
 
-    top, base = top_graph(structure, program.stage, given.method)
-    compared = Compared(structure, reference.stage, program.stage, given.method)
+    graph = reference.graph(given.method)
+    return [flat_inputs(graph, sample.args, sample.kwargs) for sample in given.samples]
+
+
+def compare_logged(
+    structure: Structure, reference: Side, stage: str, given: Given, wanted: Wanted, logged: Iterable[Logged]
+) -> pa.Table:
+    """Runs the reference on each sample and compares with it what each execution of a stage logged.
+
+    Returns:
+        Rows as :data:`fxstore.ingest.overlays.ROWS`.
+    """
+    top, _ = top_graph(structure, stage, given.method)
+    compared = Compared(structure, reference.stage, stage, given.method)
     needed = {pair.reference for pair in compared.pairs if pair.reference is not None}
     right = Reference(structure, reference, given.method, needed)
-    graph = reference.graph(given.method)
-    inputs = [flat_inputs(graph, sample.args, sample.kwargs) for sample in given.samples]
-    accuracy, latency = [], []
+    reasons = _missing(structure, stage, given.method, top)
+    inputs = flat_samples(reference, given)
     state: State = dict(reference.written)
-    for number, attached in enumerate(_attached(bytes(program.source.buffer), top, inputs, given)):
+    found = []
+    for number, (values, unlogged) in enumerate(logged):
         state = state if given.carry_state else dict(reference.written)
         with Held(wanted.budget_bytes) as held:
             missing = right.hold(given.samples[number], held, state)
             comparison = compared.comparison(held, missing, wanted.metrics, "cumulative", number)
-            reasons = _missing(structure, program.stage, given.method, top)
-            values, unlogged = named(top, attached)
-            values |= _fed(top, inputs[number])
-            for key, value in values.items():
+            known = {**values, **_fed(top, inputs[number])}
+            for key, value in known.items():
                 comparison.take(key, value)
             keys = [pair.value for pair in compared.pairs]
-            inside = {key: reasons[key[0]] for key in keys if key[0] and key not in values}
-            accuracy.append(comparison.rows({**inside, **unlogged}))
-        latency.append(latency_rows(attached.latency, base, number))
-    return OnDevice(pa.concat_tables(accuracy), pa.concat_tables(latency))
-
-
-def _attached(program: bytes, top: Graph, inputs: Sequence[Sequence[Any]], given: Given) -> Iterable[Attached]:
-    """Yields what each sample logged; steps run in one process, whose state carries over, others each in their own."""
-    from fxstore.ingest.device import run_pte
-
-    graph = emitted_graph(top)
-    groups = [list(inputs)] if given.carry_state else [[one] for one in inputs]
-    for group in groups:
-        run = run_pte(program, [(given.method, flat) for flat in group])
-        for execution in read_etdump(run.etdump, run.debug).executions:
-            yield attach(execution, graph)
+            inside = {key: reasons[key[0]] for key in keys if key[0] and key not in known}
+            found.append(comparison.rows({**inside, **unlogged}))
+    return pa.concat_tables(found)
 
 
 def _missing(structure: Structure, stage: str, method: str, top: Graph) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
@@ -48,6 +49,7 @@ _MOVING: Final = _names(
     "split_with_sizes squeeze stack sym_size sym_size.int t to transpose unbind unflatten unsqueeze",
     "upsample_nearest2d view zeros",
 )
+_GIVES_NONE: Final = ("_assert", "sym_constrain", "_functional_assert", "_functional_sym", "sym_size")
 _METRICS: Final = (("flops", "flop"), ("activation_bytes", "bytes"), ("parameters", "1"))
 _PASSES_WEIGHTS: Final = re.compile(
     r"^(de)?quantize_|Observer$|FakeQuantize$|^(permute|transpose|t|view|getitem|detach|_to_copy|_clone_dim_order)(_copy)?$"
@@ -56,20 +58,34 @@ _PASSES_WEIGHTS: Final = re.compile(
 
 def static_overlay(structure: Structure) -> Overlay | None:
     """Returns the overlay ``static`` of a run, on every operator of every stage; None where there is no operator."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("ordinal", "metric", "value", "unit", "reason")}
+    ordinals: list[int] = []
+    found: list[tuple[float | str, float | str, float | str]] = []
     for graph, base in zip(structure.graphs, structure.tables["graphs"]["base"].to_pylist(), strict=True):
-        for position, found in _Operators(graph).counted():
-            for (metric, unit), number in zip(_METRICS, found, strict=True):
-                known = not isinstance(number, str)
-                row = (base + position, metric, float(number) if known else None, unit, None if known else number)
-                for column, cell in zip(columns.values(), row, strict=True):
-                    column.append(cell)
-    if not columns["ordinal"]:
+        for position, numbers in _Operators(graph).counted():
+            ordinals.append(base + position)
+            found.append(numbers)
+    if not ordinals:
         return None
-    rows = {name: columns.get(name, [None] * len(columns["ordinal"])) for name in ROWS.names}
-    rows["status"] = ["ok" if value is not None else "not_measured" for value in columns["value"]]
-    rows["port"] = [0] * len(columns["ordinal"])
-    return Overlay("static", "static", "shapes", pa.table(rows, schema=ROWS), None, "lower")
+    parts = [
+        _rows(ordinals, metric, unit, numbers)
+        for (metric, unit), numbers in zip(_METRICS, zip(*found, strict=True), strict=True)
+    ]
+    return Overlay("static", "static", "shapes", pa.concat_tables(parts), None, "lower")
+
+
+def _rows(ordinals: list[int], metric: str, unit: str, numbers: Sequence[float | str]) -> pa.Table:
+    count = len(ordinals)
+    given: dict[str, Any] = {
+        "ordinal": ordinals,
+        "port": pa.repeat(pa.scalar(0, pa.int32()), count),
+        "metric": pa.repeat(metric, count),
+        "value": [None if isinstance(number, str) else number for number in numbers],
+        "status": ["not_measured" if isinstance(number, str) else "ok" for number in numbers],
+        "reason": [number if isinstance(number, str) else None for number in numbers],
+        "unit": pa.repeat(unit, count),
+    }
+    empty = {field.name: pa.nulls(count, field.type) for field in ROWS if field.name not in given}
+    return pa.table({name: given.get(name, empty.get(name)) for name in ROWS.names}, schema=ROWS)
 
 
 class _Operators:
@@ -127,24 +143,24 @@ class _Operators:
         return f"no formula for {kind}"
 
     def _bytes(self, i: int) -> float | str:
-        total = 0.0
-        for dtype, shape in self._outputs(i):
-            if dtype is None:
-                continue
-            try:
-                total += _elements(shape) * _width(dtype)
-            except _UnknownError as error:
-                return str(error)
-        return total
+        """Counts what its outputs take; what is known to give no tensor takes nothing."""
+        outputs = [(dtype, shape) for dtype, shape in self._outputs(i) if dtype is not None]
+        if not outputs:
+            gives_none = self.role[i] == "symint" or self.kind[i].startswith(_GIVES_NONE)
+            return 0.0 if gives_none else "no dtype is recorded"
+        try:
+            return sum(_elements(shape) * _width(dtype) for dtype, shape in outputs if dtype is not None)
+        except _UnknownError as error:
+            return str(error)
 
     def _parameters(self, i: int) -> float | str:
         """Counts the weights that an operator takes, also those that it takes through a dequantize or a permute."""
-        if _PASSES_WEIGHTS.search(self.kind[i]):
+        if _passes(self.kind[i]):
             return 0.0
         found: set[int] = set()
         for src, _, _ in self.inputs[i]:
             node, quantised = src, False
-            while self.op[node].startswith("call_") and self.inputs[node] and _PASSES_WEIGHTS.search(self.kind[node]):
+            while self.op[node].startswith("call_") and self.inputs[node] and _passes(self.kind[node]):
                 quantised = quantised or "quantize" in self.kind[node]
                 node = self.inputs[node][0][0]
             if self.role[node] == "parameter" or (quantised and self.role[node] in ("buffer", "constant")):
@@ -183,11 +199,18 @@ def _elements(shape: Sequence[str] | None) -> int:
     return math.prod(_sizes(shape))
 
 
+@cache
 def _width(dtype: str) -> float:
     """Returns the bytes of one element, from the dtype's name: ``float32`` 4, ``bool`` 1, ``complex64`` 8."""
     bits = re.search(r"(\d+)", dtype)
     return int(bits[1]) / 8 if bits else 1
 
 
+@cache
+def _passes(kind: str) -> bool:
+    return _PASSES_WEIGHTS.search(kind) is not None
+
+
+@cache
 def _is_observer(kind: str) -> bool:
     return kind.endswith(("Observer", "FakeQuantize"))

@@ -34,12 +34,14 @@ class Ingested:
         overlays: Numbers that the source holds, by the names of their nodes; these may be nodes of other sources.
         status: ``complete`` or ``partial``.
         versions: Versions of the tools that made the source, where it names them.
+        live: What can be run of a source of several stages, by its own names of these.
     """
 
     stages: tuple[Stage, ...] = ()
     overlays: tuple[Layer, ...] = ()
     status: str = "complete"
     versions: Mapping[str, str] = field(default_factory=dict)
+    live: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     def called(self, name: str | None) -> dict[str | None, str]:
         """Returns the run's name of each stage by its own; by None, too, where it is the only one.

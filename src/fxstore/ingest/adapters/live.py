@@ -71,6 +71,7 @@ class EtRecordAdapter:
     def read(self, source: Any) -> Ingested:
         """Takes a snapshot of each program that the record holds."""
         stages: list[Stage] = []
+        live: dict[str, object] = {}
         maps = source._debug_handle_map
         only = (
             next(iter(maps)) if isinstance(maps, dict) and len(maps) == 1 and not _is_handle(next(iter(maps))) else None
@@ -78,17 +79,19 @@ class EtRecordAdapter:
         if source.exported_program is not None:
             programs = _methods(source.exported_program, only)
             stages.append(_stage("exported", "exported", programs, identity=source.export_graph_id))
+            live["exported"] = dict(programs)
         extras: dict[str, list[tuple[str, ExportedProgram]]] = {}
         for key, program in (source.graph_map or {}).items():
             name, _, method = key.rpartition("/")
             extras.setdefault(name or key, []).append((method if name else "forward", program))
         taken = {"exported", "edge"}
-        stages += [
-            _stage(f"graph_map/{name}" if name in taken else name, "exported", programs)
-            for name, programs in extras.items()
-        ]
+        extras = {f"graph_map/{name}" if name in taken else name: programs for name, programs in extras.items()}
+        stages += [_stage(name, "exported", programs) for name, programs in extras.items()]
+        live |= {name: dict(programs) for name, programs in extras.items()}
         if source.edge_dialect_program is not None:
-            stages.append(_stage("edge", "edge", _methods(source.edge_dialect_program, only)))
+            programs = _methods(source.edge_dialect_program, only)
+            stages.append(_stage("edge", "edge", programs))
+            live["edge"] = dict(programs)
         from fxstore.ingest.handles import Maps, counts_of_live
 
         complete = maps is not None
@@ -99,7 +102,7 @@ class EtRecordAdapter:
             last = stages[-1]
             stages[-1] = Stage(last.name, last.graphs, last.kind, "partial", note)
         outputs = counts_of_live(source._instruction_id_to_num_outs_map)
-        return Ingested(tuple(stages), outputs, "complete" if complete else "partial")
+        return Ingested(tuple(stages), outputs, "complete" if complete else "partial", live=live)
 
 
 def _methods(program: Any, only: str | None) -> list[tuple[str, ExportedProgram]]:

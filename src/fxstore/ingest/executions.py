@@ -1,0 +1,266 @@
+"""Tells which method of which stages each execution in an ETDump is of, and on which nodes its events can lie."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from fxstore.ingest.attach import EmittedGraph, Latency, attach, emitted_graph
+from fxstore.ingest.etdump import Array, Block, Dump, Event
+from fxstore.ingest.event_rows import EventRows
+from fxstore.ingest.handles import INSTRUCTION
+from fxstore.ingest.inner import Inside
+from fxstore.ingest.measure import named
+from fxstore.ingest.overlays import Place, RunNodes
+
+_KERNEL: Final = "native_call_"
+_DISPATCH: Final = "OPERATOR_CALL"
+_SHARED: Final = "latency_shared"
+_SHARED_VALUE: Final = "its handle does not tell which of its nodes' values was logged"
+_UNTOLD: Final = "a delegate's outputs: only the emitted program tells which node each one is"
+
+Key = tuple[str, str, int]
+"""Path of the graph, name of the node, output port."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One execution.
+
+    Attributes:
+        number: Which of the dump's executions it is.
+        sample: Which execution of its method it is.
+        methods: The method that ran, once per stage; empty where it is none of the run's.
+        reason: Why it is none, or None.
+    """
+
+    block: Block
+    number: int
+    sample: int | None = None
+    methods: tuple[Method, ...] = ()
+    reason: str | None = None
+
+
+def executions(dump: Dump, methods: Sequence[Method]) -> Iterator[Execution]:
+    """Yields every execution of a dump, in order."""
+    samples: Counter[str] = Counter()
+    for number, block in enumerate(dump.executions):
+        fitting = _fitting(block, methods)
+        names = list(dict.fromkeys(method.name for method in fitting))
+        if len(names) == 1:
+            yield Execution(block, number, samples[names[0]], tuple(fitting))
+            samples[names[0]] += 1
+        else:
+            reason = f"could be an execution of {' or '.join(names)}" if names else "fits no method of this run"
+            yield Execution(block, number, reason=reason)
+
+
+@dataclass
+class Method:
+    """One method of one stage, as events see it.
+
+    Attributes:
+        place: Its outermost graph.
+        kinds: Operator types of the nodes of each instruction, and whether they are delegate calls.
+    """
+
+    place: Place
+    kinds: dict[int, set[tuple[str, bool]]]
+
+    @property
+    def name(self) -> str:
+        """The method's name."""
+        return self.place.graph.method
+
+    @property
+    def stage(self) -> str:
+        """The stage's name."""
+        return self.place.stage.name
+
+    def score(self, block: Block) -> tuple[int, int]:
+        """Returns how many of the events of a block fit these nodes, and how many do not."""
+        fits, wrong = self._told_inside(block), 0
+        for event in block.events:
+            if event.kind in ("kernel", "delegate_call") and event.instruction is not None:
+                if self._fits(event, self.kinds.get(event.instruction, set())):
+                    fits += 1
+                else:
+                    wrong += 1
+        return fits, wrong
+
+    def _told_inside(self, block: Block) -> int:
+        """Returns how many of the events inside delegates are known operators of these."""
+        return 0
+
+    def _fits(self, event: Event, nodes: set[tuple[str, bool]]) -> bool:
+        if event.kind == "delegate_call":
+            return any(delegated for _, delegated in nodes)
+        return any(_operator(event.name) == kind for kind, _ in nodes)
+
+    def lay(self, block: Block, sample: int | None, rows: EventRows, first: bool) -> int:
+        """Adds a block's events; those of the run itself only for the first stage. Returns how many lie on no node."""
+        raise NotImplementedError
+
+    def values(self, block: Block) -> tuple[dict[Key, Array], dict[Key, str]]:
+        """Returns the values that an execution logged, and the reasons of those that it did not."""
+        raise NotImplementedError
+
+
+@dataclass
+class Emitted(Method):
+    """A method whose nodes are the instructions."""
+
+    graph: EmittedGraph = field(kw_only=True)
+    inside: Inside = field(kw_only=True)
+
+    def _told_inside(self, block: Block) -> int:
+        return self.inside.told(
+            (position, event.name or "")
+            for event in block.events
+            if event.kind == "delegate_inner" and (position := self.graph.nodes.get(event.instruction or 0)) is not None
+        )
+
+    def lay(self, block: Block, sample: int | None, rows: EventRows, first: bool) -> int:
+        """As :meth:`Method.lay`; what several nodes share is on each of them, as ``latency_shared``."""
+        attached = attach(block, self.graph)
+        base = self.place.base
+        for event in self.inside.placed(attached.latency):
+            if event.ordinal is None and event.position is None and not first:
+                continue
+            ordinal = event.ordinal if event.position is None else base + event.position
+            rows.add(ordinal, event.metric, event.event, event.reason, sample)
+        return rows.lost(attached.unmatched, f"no node of {self.stage} is its instruction", sample)
+
+    def values(self, block: Block) -> tuple[dict[Key, Array], dict[Key, str]]:
+        return named(self.place.graph, attach(block, self.graph))
+
+
+@dataclass
+class Edge(Method):
+    """A method before it was emitted: the instructions are known through the record's maps."""
+
+    nodes: dict[int, list[int]] = field(kw_only=True)
+    delegated: dict[int, str] = field(kw_only=True)
+    types: list[str] = field(kw_only=True)
+    ports: list[int] = field(kw_only=True)
+    _ran: dict[int, list[int]] = field(default_factory=dict, kw_only=True)
+
+    def lay(self, block: Block, sample: int | None, rows: EventRows, first: bool) -> int:
+        """As :meth:`Method.lay`; what several nodes share is on each of them, as ``latency_shared``."""
+        attached = attach(block, EmittedGraph({i: i for i in self.nodes}, {}, {}, {}))
+        base = self.place.base
+        for event in attached.latency:
+            if event.position is None:
+                if first:
+                    rows.add(None, event.metric, event, None, sample)
+                continue
+            nodes = self._named(event)
+            if event.metric == "latency_inner" or (event.metric != "latency" and len(nodes) > 1):
+                rows.add(None, event.metric, event, f"part of {INSTRUCTION} {event.position} of {self.name}", sample)
+            elif len(nodes) == 1 and event.position not in self.delegated:
+                rows.add(base + nodes[0], event.metric, event, None, sample)
+            else:
+                what = self.delegated.get(event.position, "its handles")
+                reason = f"the time of one {INSTRUCTION} for all {len(nodes)} nodes of {what}"
+                for node in nodes:
+                    rows.add(base + node, _SHARED, event, reason, sample)
+        return rows.lost(attached.unmatched, f"no node of {self.stage} has its handle", sample)
+
+    def values(self, block: Block) -> tuple[dict[Key, Array], dict[Key, str]]:
+        """Only a kernel whose operator is one node's tells whose value it logged."""
+        ran = {
+            event.instruction: event.name
+            for event in block.events
+            if event.kind == "kernel" and event.instruction is not None
+        }
+        owner: dict[int, int] = {}
+        for i, nodes in self.nodes.items():
+            of = [node for node in nodes if self.types[node] == _operator(ran.get(i))]
+            if i not in self.delegated and len(of) == 1:
+                owner[i] = of[0]
+        ports = {i: self.ports[node] for i, node in owner.items()}
+        attached = attach(block, EmittedGraph({i: i for i in owner}, ports, {}, {}))
+        names, path = self.place.graph.nodes["name"].to_pylist(), self.place.graph.path
+        values = {(path, names[owner[i]], port): array for (i, port), array in attached.values.items()}
+        missing = {(path, names[owner[i]], port): reason for (i, port), reason in attached.missing.items()}
+        for i, nodes in self.nodes.items():
+            missing |= {(path, names[n], 0): _UNTOLD if i in self.delegated else _SHARED_VALUE for n in nodes
+                        if i not in owner}  # fmt: skip
+        return values, missing
+
+    def _named(self, event: Latency) -> list[int]:
+        """Returns the nodes of an event's instruction: of several, those whose operator is the kernel that ran."""
+        assert event.position is not None
+        nodes = self.nodes[event.position]
+        if event.name == _DISPATCH:
+            return self._ran.get(event.position, nodes)
+        named = [node for node in nodes if self.types[node] == _operator(event.name)]
+        self._ran[event.position] = named or nodes
+        return named or nodes
+
+
+def _fitting(block: Block, methods: Sequence[Method]) -> list[Method]:
+    """Returns the method that ran, once per stage: the one whose operators the events name; of equal ones all."""
+    scored = [(method, *method.score(block)) for method in methods]
+    best: dict[str, int] = {}
+    for method, fits, wrong in scored:
+        if fits > wrong or (fits == wrong == 0 and len({one.name for one in methods}) == 1):
+            best[method.name] = max(best.get(method.name, 0), fits - wrong)
+    names = [name for name, score in best.items() if score == max(best.values())]
+    return [method for method, fits, wrong in scored if method.name in names and fits >= wrong]
+
+
+def _operator(event: str | None) -> str:
+    """Returns the operator that a kernel's event names: ``native_call_add.out`` reads ``add``."""
+    return (event or "").removeprefix(_KERNEL).partition(".")[0].rpartition("::")[2]
+
+
+def methods_of(run: RunNodes, stages: Sequence[str] | None = None, method: str | None = None) -> list[Method]:
+    """Returns the methods on whose nodes events can lie: emitted ones first.
+
+    Args:
+        stages: Only of these; None: of all.
+        method: Only of that name; None: all.
+    """
+    found: list[Method] = []
+    for place in run.places:
+        if place.graph.path or method not in (None, place.graph.method):
+            continue
+        if stages is not None and place.stage.name not in stages:
+            continue
+        if instructions := _instructions(place):
+            found.append(_method(place, run, instructions))
+    return sorted(found, key=lambda method: isinstance(method, Edge))
+
+
+def _method(place: Place, run: RunNodes, instructions: dict[int, list[int]]) -> Method:
+    rows = place.graph.nodes.select(["op_type", "role", "ports"]).to_pylist()
+    delegates = place.stage.delegates.get(place.graph.method, {})
+    kinds = {
+        i: {(rows[p]["op_type"], rows[p]["role"] == "delegate" or i in delegates) for p in positions}
+        for i, positions in instructions.items()
+    }
+    if place.stage.kind == "runtime":
+        return Emitted(place, kinds, graph=emitted_graph(place.graph), inside=Inside(place, run))
+    return Edge(
+        place,
+        kinds,
+        nodes={i: [p for p in at if _counts(rows[p])] or at for i, at in instructions.items()},
+        delegated={i: delegate.backend for i, delegate in delegates.items()},
+        types=[row["op_type"] for row in rows],
+        ports=[row["ports"] for row in rows],
+    )
+
+
+def _counts(row: dict[str, Any]) -> bool:
+    return row["role"] in ("op", "symint", "delegate") and row["op_type"] != "getitem"
+
+
+def _instructions(place: Place) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for row in place.graph.tables["handles"].to_pylist():
+        if row["namespace"] == INSTRUCTION:
+            found.setdefault(row["handle"], []).append(row["position"])
+    return found
