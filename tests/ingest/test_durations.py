@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from fxstore.ingest.attach import Latency
 from fxstore.ingest.durations import durations
-from fxstore.ingest.measure import latency_rows
+from fxstore.ingest.event_rows import EventRows
 from fxstore.ingest.overlays import ROWS
 from fxstore.records import Overlay
 
 
 def overlay(*events: Latency) -> Overlay:
-    return Overlay("runtime latency", "latency", "ETDump", latency_rows(events), "ns", "lower")
+    rows = EventRows()
+    for event in events:
+        rows.add(event.position, event.metric, event, None, 0)
+    return Overlay("runtime latency", "latency", "ETDump", rows.table(), "ns", "lower")
 
 
 def test_nested_and_repeated_events_are_never_summed() -> None:

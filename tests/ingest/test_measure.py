@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from fxstore import tables
-from fxstore.ingest.attach import Latency
-from fxstore.ingest.measure import ROWS, Comparison, Pair, latency_rows
+from fxstore.ingest.measure import ROWS, Comparison, Pair
 from fxstore.metrics import DEFAULT, QParams
 
 Rows = dict[tuple[int, str], dict[str, Any]]
@@ -111,16 +110,6 @@ def test_a_reason_given_after_the_run_takes_the_number_back() -> None:
     rows = measured(Comparison(pairs("a"), {"a": np.ones(2)}), {"a": np.ones(2)}, {"a": "executed 2 times"})
     assert rows[100, "mse"]["value"] is None
     assert rows[100, "mse"]["reason"] == "executed 2 times"
-
-
-def test_times_are_rows_of_their_node_or_of_the_run() -> None:
-    events = [Latency(None, "latency_framework", 9, "Method::execute"), Latency(4, "latency", 5, "DELEGATE_CALL")]
-    table = latency_rows(events, base=1000, sample=2)
-    assert table.schema == ROWS
-    assert [(r["ordinal"], r["metric"], r["value"], r["text"], r["sample"], r["scope"]) for r in table.to_pylist()] == [
-        (None, "latency_framework", 9.0, "Method::execute", 2, None),
-        (1004, "latency", 5.0, "DELEGATE_CALL", 2, None),
-    ]
 
 
 class TestLive:

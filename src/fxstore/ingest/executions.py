@@ -134,6 +134,7 @@ class Emitted(Method):
         return rows.lost(attached.unmatched, f"no node of {self.stage} is its instruction", sample)
 
     def values(self, block: Block) -> tuple[dict[Key, Array], dict[Key, str]]:
+        """As :meth:`Method.values`, by the instructions' own nodes."""
         return named(self.place.graph, attach(block, self.graph))
 
 
