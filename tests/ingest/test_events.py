@@ -253,3 +253,102 @@ class TestBackends:
     def test_a_run_without_delegates_has_none(self, store: fxstore.Store, compiled: dict[str, Any]) -> None:
         store.ingest(torch.export.export(Net().eval(), compiled["inputs"]))
         assert store.sql(self.QUERY).fetchall() == []
+
+
+@pytest.fixture(scope="module")
+def stages(compiled: dict[str, Any]) -> dict[str, Any]:
+    """Live stages of the network."""
+    return {"edge": compiled["program"]._etrecord.edge_dialect_program, "runtime": compiled["program"]}
+
+
+def traced(compiled: dict[str, Any]) -> dict[str, Any]:
+    return {"etdump": compiled["folder"] / "net.etdp", "debug_buffer": compiled["folder"] / "net.bin"}
+
+
+VALUES = (
+    "SELECT n.name, n.op_type, m.port, m.metric, m.value, m.status, m.reason, m.sample, o.source, n.stage "
+    "FROM metrics m JOIN overlays o USING (overlay_id) JOIN nodes n USING (nid) WHERE o.name = 'runtime values'"
+)
+
+
+@pytest.mark.parametrize("kind", ["program", "net.pte", "net.etrecord"])
+def test_values_of_files_have_statistics_and_the_reason_why_they_are_not_compared(
+    store: fxstore.Store, compiled: dict[str, Any], kind: str
+) -> None:
+    source = compiled["program"] if kind == "program" else compiled["folder"] / kind
+    run = store.ingest(source, inputs=[compiled["inputs"]] * 2, **traced(compiled))
+    assert run.status == "complete"
+    assert any("no stage can be run" in note for note in run.notes)
+    rows = store.sql(VALUES).fetchall()
+    assert all("compared with nothing: no stage can be run" in row[8] for row in rows)
+    eager = torch.tanh(compiled["program"]._etrecord.exported_program.module()(*compiled["inputs"]))
+    assert eager.numel()  # the network runs, too
+    means = {row[4] for row in rows if (row[1], row[3]) == ("cumsum", "mean")}
+    net = compiled["program"]._etrecord.exported_program.module()
+    wanted = torch.cumsum(torch.sigmoid(net.first(compiled["inputs"][0])) + 1.5, 1).mean().item()
+    assert [pytest.approx(wanted, rel=1e-5)] == list(means)
+    if kind == "net.etrecord":
+        assert {row[6] for row in rows if row[5] == "not_measured"} == {
+            "a delegate's outputs: only the emitted program tells which node each one is"
+        }
+
+
+def test_values_are_compared_with_a_stage_that_can_be_run(
+    store: fxstore.Store, compiled: dict[str, Any], stages: dict[str, Any]
+) -> None:
+    given = [compiled["inputs"]] * 2
+    run = store.ingest(stages, inputs=given, **traced(compiled))
+    assert (run.status, run.notes) == ("complete", ())
+    found = store.sql("SELECT name, value FROM worst('cosine', overlay := 'runtime vs edge', n := 99)").fetchall()
+    assert len(found) > 3
+    assert all(value > 0.9999 for _, value in found)
+    assert {row[8] for row in store.sql(VALUES)} == {"ETDump and debug buffer; compared with edge"}
+    wrong = store.ingest(stages, inputs=[(torch.ones(2, 4) * 9,)] * 2, **traced(compiled))
+    least = store.sql(f"SELECT min(value) FROM worst('cosine', run := '{wrong.run_id}', n := 99)").fetchall()
+    assert least[0][0] < 0.999
+
+
+def test_a_live_record_is_its_own_reference(store: fxstore.Store, compiled: dict[str, Any]) -> None:
+    record = compiled["program"].get_etrecord()
+    run = store.ingest(record, inputs=[compiled["inputs"]] * 2, **traced(compiled))
+    assert run.notes == ()
+    found = store.sql("SELECT name, value FROM worst('cosine', overlay := 'edge vs exported', n := 99)").fetchall()
+    assert {name for name, _ in found} >= {"aten_cumsum_default"}
+    assert all(value > 0.9999 for _, value in found)
+
+
+def test_as_many_inputs_as_executions(store: fxstore.Store, compiled: dict[str, Any], stages: dict[str, Any]) -> None:
+    run = store.ingest(stages, inputs=compiled["inputs"], **traced(compiled))
+    assert run.notes == ("runtime values: compared with nothing: 2 executions are in the dump, and 1 inputs are given",)
+    with pytest.raises(fxstore.FxstoreError, match="is not in this run"):
+        store.ingest(stages, inputs=compiled["inputs"], reference="flaot", **traced(compiled))
+
+
+def test_a_broken_dump_costs_the_run_nothing_else(
+    store: fxstore.Store, compiled: dict[str, Any], tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.etdp"
+    bad.write_bytes((compiled["folder"] / "net.etdp").read_bytes()[:100])
+    for path in (bad, tmp_path / "none.etdp"):
+        run = store.ingest(compiled["program"], etdump=path)
+        assert run.status == "partial"
+        assert "the traced run is not read" in run.notes[0]
+        assert store.sql(f"SELECT count(*) FROM nodes WHERE run_id = '{run.run_id}'").fetchall()[0][0] > 5
+        ((status, note),) = store.sql(f"SELECT status, note FROM stages WHERE run_id = '{run.run_id}'").fetchall()
+        assert (status, "the traced run is not read" in note) == ("partial", True)
+        with pytest.raises(fxstore.FxstoreError):
+            store.ingest(compiled["program"], etdump=path, strict=True)
+
+
+def test_on_the_command_line(compiled: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from fxstore.cli import run
+
+    torch.save([compiled["inputs"]] * 2, tmp_path / "inputs.pt")
+    folder, where = compiled["folder"], str(tmp_path / "store")
+    arguments = ["ingest", "--store", where, str(folder / "net.pte"), "--etdump"]
+    values = ["--debug-buffer", str(folder / "net.bin"), "--inputs", str(tmp_path / "inputs.pt")]
+    assert run([*arguments, str(folder / "net.etdp"), *values]) == 0
+    assert "no stage can be run" in capsys.readouterr().err
+    (tmp_path / "bad.etdp").write_bytes(b"nothing")
+    assert run([*arguments, str(tmp_path / "bad.etdp")]) == 0
+    assert "partial: the traced run is not read" in capsys.readouterr().err

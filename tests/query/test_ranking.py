@@ -162,6 +162,18 @@ def test_first_bad_on_a_chain(values: dict[str, float | None], bad: list[str]) -
         assert names(store, "first_bad('cosine', 0.99)") == bad
 
 
+def test_first_bad_follows_values_through_the_buffers_that_operators_write() -> None:
+    nodes = [node("x", "placeholder"), node("alloc"), "split_copy", node("getitem"), "add"]
+    edges = [("x", "split_copy"), ("alloc", "split_copy"), ("alloc", "getitem"), ("getitem", "add")]
+    made = graph(nodes, edges)
+    args = ["0", "out[0]", "0", "0"]
+    made.tables["edges"] = made.edges.set_column(3, "dst_arg", [args])
+    rows = [metric(f"runtime:{name}", "cosine", 0.5) for name in ("split_copy", "getitem", "add")]
+    with connect(":memory:") as store:
+        store.commit(run({"runtime": made}, overlays=[overlay("acc", rows)]))
+        assert names(store, "first_bad('cosine', 0.99)") == ["split_copy"]
+
+
 def test_first_bad_looks_into_nested_graphs() -> None:
     inner = graph([node("p", "placeholder"), "mul", node("out", "output")], chain("p", "mul", "out"),
                   path="lowered_module_0", parent=("", "call"))  # fmt: skip

@@ -3,7 +3,16 @@ WITH RECURSIVE ranked AS MATERIALIZED (
     SELECT r.*, r.broken < 2 OR r.cost < CASE WHEN r.better = 'higher' THEN threshold ELSE -threshold END AS is_bad
     FROM _ranked(metric, run, NULL, overlay, scope) AS r
 ),
-flow AS MATERIALIZED (SELECT f.src, f.dst FROM _run_flow(run) AS f),
+-- An emitted operator writes the buffer that it is given as out=, and some readers read that: the value flows into it.
+written AS MATERIALIZED (
+    SELECT e.src, e.dst FROM _run_edges(run) AS e JOIN _run_nodes(run) AS n ON n.ordinal = e.src
+    WHERE n.op_type = 'alloc' AND NOT regexp_matches(e.dst_arg, '^[0-9]')
+),
+flow AS MATERIALIZED (
+    SELECT f.src, f.dst FROM _run_flow(run) AS f ANTI JOIN written AS w ON w.src = f.src AND w.dst = f.dst
+    UNION
+    SELECT w.dst, w.src FROM written AS w
+),
 -- What a bad node reaches, through nodes that were not measured: a good node in between ends the damage.
 damaged(ordinal) AS (
     SELECT f.dst FROM flow AS f WHERE f.src IN (SELECT r.ordinal FROM ranked AS r WHERE r.is_bad)
