@@ -194,6 +194,9 @@ class Measuring:
         Raises:
             UsageError: There is no such stage, or it does not take these inputs.
         """
+        names = [stage.name for stage in self._stages]
+        if reference is not None and reference not in names:
+            raise UsageError(f"stage {reference!r} is not in this run", hint=nearest(reference, names))
         for waiting in self._overlays.dumps():
             compared = "compared with nothing: that failed"
             with self._watch("runtime values are not compared"):
@@ -237,9 +240,6 @@ class Measuring:
 
     def _reference(self, name: str | None, method: str, ran: Sequence[str]) -> Side | None:
         """Returns the stage that counts as right: the one of that name, or the first that can be run; or None."""
-        names = [stage.name for stage in self._stages]
-        if name is not None and name not in names:
-            raise UsageError(f"stage {name!r} is not in this run", hint=nearest(name, names))
         for stage in self._stages:
             if stage.name in ran or stage.kind == "runtime" or name not in (None, stage.name):
                 continue

@@ -278,3 +278,19 @@ def test_other_json_is_left_to_others(tmp_path: Path) -> None:
     for document in ({"nodes": [1, 2]}, {"results": 3}, {"a": {"results": []}}, [1], "x", {}):
         with pytest.raises(SourceError, match="no adapter reads"):
             adapters.read(write(tmp_path / "other.json", json.dumps(document)))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_several_payloads_in_one_file_are_one_run(named: bool, tmp_path: Path) -> None:
+    other = {"base": {"nodes": [{"id": "add", "info": {"op": "call_function", "target": "add"}}], "edges": []}}
+    document = {"Aten": PAYLOAD, "Edge": other} if named else [{**PAYLOAD, "name": "Aten"}, {**other, "name": "Edge"}]
+    write(tmp_path / "compare.json", document)
+    with fxstore.connect(":memory:") as store:
+        run = store.ingest(tmp_path / "compare.json")
+        assert run.stages == ("Aten", "Edge")
+        found = store.sql(
+            "SELECT n.stage, n.name, m.value FROM metrics m JOIN nodes n USING (nid) WHERE m.metric = 'cosine'"
+            " AND n.name = 'add'"
+        ).fetchall()
+        assert found == [("Aten", "add", 0.5)]
+        assert dict(store.sql("SELECT stage, count(*) FROM nodes GROUP BY stage").fetchall()) == {"Aten": 5, "Edge": 1}

@@ -1,4 +1,7 @@
-"""Payloads of the fx_viewer: ``{"base": {"nodes", "edges"}, "extensions": {…}}``, one graph and its overlays."""
+"""Payloads of the fx_viewer: ``{"base": {"nodes", "edges"}, "extensions": {…}}``, one graph and its overlays.
+
+What compares several holds a payload for each: a dict from their names, or a list, whose items may have a ``name``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,21 @@ def is_payload(document: object) -> bool:
     return isinstance(base, dict) and isinstance(base.get("nodes"), list) and isinstance(base.get("edges"), list)
 
 
-def stage_of(document: object) -> Stage:
+def several(document: object) -> dict[str, object]:
+    """Returns the payloads of a document by name, in order; none where it is anything else."""
+    if isinstance(document, dict) and document and all(map(is_payload, document.values())):
+        return {str(name): payload for name, payload in document.items()}
+    if isinstance(document, list) and document and all(map(is_payload, document)):
+        found: dict[str, object] = {}
+        for number, payload in enumerate(document):
+            name = payload.get("name")
+            name = name if isinstance(name, str) and name else f"graph {number + 1}"
+            found[name if name not in found else f"{name} #{number + 1}"] = payload
+        return found
+    return {}
+
+
+def stage_of(document: object, name: str = "") -> Stage:
     """Returns a payload's graph.
 
     Raises:
@@ -32,10 +49,10 @@ def stage_of(document: object) -> Stage:
     sources: dict[str, list[str]] = {}
     for edge in each(member(base, "edges", list), dict, "an edge"):
         sources.setdefault(member(edge, "w", str), []).append(member(edge, "v", str))
-    several = {member(row, "id", str) for row in rows if isinstance(_info(row).get("dtype"), list)}
-    nodes = [_node(row, sources.get(member(row, "id", str), []), several) for row in rows]
+    many = {member(row, "id", str) for row in rows if isinstance(_info(row).get("dtype"), list)}
+    nodes = [_node(row, sources.get(member(row, "id", str), []), many) for row in rows]
     graph, notes = graph_of(nodes)
-    return Stage("", (graph,), status="partial" if notes else "complete", note="; ".join(notes) or None)
+    return Stage(name, (graph,), status="partial" if notes else "complete", note="; ".join(notes) or None)
 
 
 def overlays_of(document: object, stage: str | None = None) -> Iterator[NodeOverlay]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from fxstore.errors import SourceError
 from fxstore.ingest.adapters import Ingested
 
-_MOST_BYTES: Final = 1 << 30
+_MOST_BYTES: Final = 1 << 27
 
 
 class EtDumpFileAdapter:
@@ -30,7 +30,7 @@ class EtDumpFileAdapter:
         from fxstore.ingest.events import EventLayer
 
         data = _content(source)
-        buffer = debug_buffer if isinstance(debug_buffer, bytes | None) else _content(Path(debug_buffer))
+        buffer = debug_buffer if isinstance(debug_buffer, bytes | None) else _mapped(Path(debug_buffer))
         try:
             return Ingested(overlays=(EventLayer(read_etdump(data, buffer)),))
         except SourceError as error:
@@ -59,7 +59,20 @@ class InspectorAdapter:
 def _content(path: Path) -> bytes:
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise SourceError(f"{path}: is larger than {_MOST_BYTES >> 30} GiB", hint="trace fewer runs")
+            raise SourceError(f"{path}: is larger than {_MOST_BYTES >> 20} MiB", hint="trace fewer runs")
         return path.read_bytes()
     except OSError as error:
         raise SourceError(f"{path}: cannot be read: {error.strerror}", hint="check the path") from error
+
+
+def _mapped(path: Path) -> memoryview:
+    """Returns a debug buffer without reading it: it may be larger than the memory, and little of it be used."""
+    import mmap
+
+    try:
+        with path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read: {error.strerror}", hint="check the path") from error
+    except ValueError:  # an empty file
+        return memoryview(b"")

@@ -45,6 +45,11 @@ class GraphJsonAdapter:
             if shape == "payload":
                 stage = fx_viewer_payload.stage_of(document)
                 return _ingested([stage]).with_overlays(fx_viewer_payload.overlays_of(document))
+            if shape == "payloads":
+                payloads = fx_viewer_payload.several(document)
+                stages = [fx_viewer_payload.stage_of(payload, name) for name, payload in payloads.items()]
+                overlays = [one for n, p in payloads.items() for one in fx_viewer_payload.overlays_of(p, n)]
+                return _ingested(stages).with_overlays(overlays)
             if shape == "node data":
                 return Ingested(overlays=(model_explorer.NodeData(document, source.stem),))
         except Malformed as error:
@@ -64,6 +69,8 @@ def _shape(document: object) -> str | None:
 
     if fx_viewer_payload.is_payload(document):
         return "payload"
+    if fx_viewer_payload.several(document):
+        return "payloads"
     if model_explorer.is_graphs(document):
         return "graphs"
     return "node data" if model_explorer.is_node_data(document) else None
