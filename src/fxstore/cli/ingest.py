@@ -50,7 +50,10 @@ def ingest(
         raise UsageError(f"{what}, and there are several sources", hint="ingest them one by one")
     traced: dict[str, Any] = {"etdump": etdump, "debug_buffer": debug_buffer}
     if inputs is not None:
-        traced["inputs"], traced["kwargs"] = runnable.inputs(inputs)
+        try:
+            traced["inputs"], traced["kwargs"] = runnable.inputs(inputs)
+        except ImportError as error:
+            raise UsageError("--inputs needs torch, which is not installed", hint="leave it out") from error
     with connect(store_path) as store:
         for source, ingested in runs:
             run = store.ingest(ingested, name=name or Path(source).stem, tags=found, privacy=privacy, **traced)
