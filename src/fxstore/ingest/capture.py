@@ -13,6 +13,7 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
+from fxstore.ingest.arguments import as_json, leaves_of
 from fxstore.ingest.build import NO_VALUE, NOWHERE, GraphBuilder, Link, Place, Value
 from fxstore.ingest.names import module_call, module_path, op_type, source_line
 
@@ -27,7 +28,6 @@ _ROLES = {
     InputKind.TOKEN: "token",
     InputKind.USER_INPUT: "input",
 }
-_NESTED = (list, tuple, dict, slice)
 _UNEMITTED = frozenset({"getitem", "alloc", "view"})
 
 
@@ -118,7 +118,7 @@ class _Capture:
     ) -> None:
         target, kind = target_text(node, module)
         delegate = _delegate(node, module)
-        leaves = _leaves(node)
+        leaves = leaves_of(node)
         position = builder.node(
             node.name,
             node.op,
@@ -250,46 +250,6 @@ def _has_ports(node: fx.Node) -> bool:
     return not isinstance(node.meta.get("val"), torch.Tensor)
 
 
-def _leaves(node: fx.Node) -> list[tuple[str, object]]:
-    """Returns the arguments of a node, each with its path, down to nodes and to what holds none."""
-    found: list[tuple[str, object]] = []
-    for i, argument in enumerate(node.args):
-        if isinstance(argument, _NESTED):
-            _flatten(str(i), argument, found)
-        else:
-            found.append((str(i), argument))
-    for name, argument in node.kwargs.items():
-        _flatten(name, argument, found)
-    return found
-
-
-def _flatten(path: str, argument: object, found: list[tuple[str, object]]) -> None:
-    if not isinstance(argument, _NESTED):
-        found.append((path, argument))
-    elif isinstance(argument, dict):
-        for name, item in argument.items():
-            _flatten(f"{path}.{name}", item, found)
-    elif isinstance(argument, slice):
-        for name in ("start", "stop", "step"):
-            _flatten(f"{path}.{name}", getattr(argument, name), found)
-    elif _contains_node(argument):
-        for i, item in enumerate(argument):
-            _flatten(f"{path}[{i}]", item, found)
-    else:
-        found.append((path, argument))
-
-
-def _contains_node(argument: object) -> bool:
-    if isinstance(argument, (list, tuple)):
-        return any(_contains_node(item) for item in argument)
-    if isinstance(argument, dict):
-        return any(_contains_node(item) for item in argument.values())
-    return isinstance(argument, fx.Node) or (
-        isinstance(argument, slice)
-        and any(isinstance(x, fx.Node) for x in (argument.start, argument.stop, argument.step))
-    )
-
-
 def _values(node: fx.Node) -> tuple[Value, ...]:
     value = node.meta.get("val")
     if isinstance(value, (list, tuple)):
@@ -324,28 +284,12 @@ def _device(device: torch.device) -> str:
 def _attrs(node: fx.Node, leaves: Sequence[tuple[str, object]]) -> dict[str, object]:
     attrs: dict[str, object] = {}
     if node.op in ("call_function", "call_method", "call_module"):
-        constants = {path: _json(value) for path, value in leaves if not isinstance(value, fx.Node)}
+        constants = {path: as_json(value) for path, value in leaves if not isinstance(value, fx.Node)}
         if constants:
             attrs["args"] = constants
     if custom := node.meta.get("custom"):
-        attrs["custom"] = _json(custom)
+        attrs["custom"] = as_json(custom)
     return attrs
-
-
-def _json(value: object) -> object:
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if value - value == 0 else repr(value)
-    if isinstance(value, (list, tuple)):
-        return [_json(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): _json(item) for key, item in value.items()}
-    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.layout)):
-        return str(value)
-    if isinstance(value, torch.memory_format):
-        return str(value)
-    return f"<{type(value).__name__}>"
 
 
 def _signature(builder: GraphBuilder, program: ExportedProgram, nested: bool) -> dict[str, str]:
