@@ -198,3 +198,11 @@ def test_law_a_damaged_file_is_read_or_refused(length: int, changes: list[tuple[
 def test_neither_torch_nor_executorch_is_imported() -> None:
     code = "import sys, fxstore.ingest.attach as a; sys.exit(bool({'torch', 'executorch'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_values_that_all_lie_on_one_place_are_not_read_for_ever() -> None:
+    same = [value(i, tensor(6, [2], 0)) for i in range(40)]
+    found = read_etdump(dump(same), np.ones(2, np.float32).tobytes())
+    logged = [one for event in found.blocks[0].events for one in event.values]
+    assert [one.array is not None for one in logged] == [True] * 16 + [False] * 24
+    assert "another value's" in (logged[-1].reason or "")

@@ -22,6 +22,8 @@ Array = npt.NDArray[Any]
 
 MISSING_BUFFER: Final = "no tensor data (debug buffer missing)"
 _SHORT_BUFFER: Final = "no tensor data (debug buffer too short)"
+_MOST_REPEATS: Final = 16
+_OVERLAP: Final = "no tensor data (its place in the debug buffer is another value's)"
 _NOT_LOGGED: Final = "no tensor data (not logged)"
 _NOT_A_TENSOR: Final = "not a tensor"
 
@@ -149,6 +151,7 @@ class _Reader:
     def __init__(self, debug_buffer: bytes | memoryview | None) -> None:
         self.buffer = debug_buffer
         self.used_bytes = 0
+        self._read_bytes = 0
 
     def block(self, run: Table) -> Block:
         events = tuple(self._events(run.tables(3)))
@@ -200,6 +203,9 @@ class _Reader:
             return Logged(None, MISSING_BUFFER)
         if offset + count * dtype.itemsize > len(self.buffer):
             return Logged(None, _SHORT_BUFFER)
+        self._read_bytes += count * dtype.itemsize
+        if self._read_bytes > _MOST_REPEATS * len(self.buffer):  # the runtime gives each value a place of its own
+            return Logged(None, _OVERLAP)
         flat = np.frombuffer(self.buffer, dtype, count, offset)
         if scalar == _BFLOAT16:
             flat = (flat.astype(np.uint32) << 16).view(np.float32)

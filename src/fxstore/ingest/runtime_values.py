@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -12,6 +12,8 @@ from fxstore.ingest.overlays import ROWS, Place
 
 if TYPE_CHECKING:
     from fxstore.ingest.executions import Execution
+
+_MOST_ELEMENTS: Final = 1 << 25
 
 
 def runtime_statistics(placed: Sequence[Execution]) -> pa.Table:
@@ -26,7 +28,10 @@ def runtime_statistics(placed: Sequence[Execution]) -> pa.Table:
             described = Described(_PlaceNodes(method.place), one.sample or 0)
             values, missing = method.values(one.block)
             for key, array in values.items():
-                described.take(key, array)
+                if array.size > _MOST_ELEMENTS:
+                    described.lack(key, f"more than {_MOST_ELEMENTS:,} elements: not described")
+                else:
+                    described.take(key, array)
             for key, reason in missing.items():
                 described.lack(key, reason)
             tables.append(described.rows())
