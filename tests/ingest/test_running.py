@@ -150,6 +150,17 @@ def test_each_stage_against_the_one_before_tells_which_made_the_error(store: Any
     assert worst["device vs passes"] > 0.9999
     (first,) = store.first_bad("cosine", 0.99, overlay="passes vs export").arrow().to_pylist(maps_as_pydicts="strict")
     assert (first["name"], first["counterparts"]["export"]) == ("mul", "mul")
+    assert blamed(store) == [("export", "float", False), ("passes", "export", True), ("device", "passes", False)]
+    answer = store.stage_errors("cosine", 0.99).arrow().to_pylist(maps_as_pydicts="strict")
+    assert [row["output"] > 0.9999 for row in answer] == [True, False, True]
+    assert (answer[1]["name"], answer[1]["counterparts"]["export"], answer[1]["output"] < 0.9) == ("mul", "mul", True)
+    assert answer[1]["source_line"] is not None
+    assert {row["bad"] for row in answer[::2]} == {0}
+
+
+def blamed(store: Any) -> list[tuple[Any, ...]]:
+    query = "SELECT stage, reference, introduced FROM stage_errors('cosine', 0.99)"
+    return list(store.sql(query).fetchall())
 
 
 def test_values_beyond_the_budget_wait_in_files(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:

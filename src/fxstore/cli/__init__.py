@@ -45,6 +45,7 @@ class _Verbs(click.Group):
         "schema": "listings",
         "shortest-path": "questions",
         "sql": "questions",
+        "stage-errors": "across",
         "stages": "listings",
         "subgraph": "questions",
         "sync": "questions",

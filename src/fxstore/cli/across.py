@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fxstore.cli.answering import answering, run
-from fxstore.cli.questions import metric, of_node, overlay
+from fxstore.cli.questions import metric, of_node, overlay, scope
 
 if TYPE_CHECKING:
     from fxstore.api import Store
@@ -69,6 +69,17 @@ def history(store: Store, **asked: Any) -> Result:
 def first_broken(store: Store, **asked: Any) -> Result:
     """Finds the run in which METRIC of NODE of STAGE went beyond the threshold, or became NaN."""
     return store.first_broken(**asked)
+
+
+@click.command(name="stage-errors")
+@answering
+@run
+@scope
+@click.option("--threshold", type=float, required=True, help="The last value that is still good.")
+@metric
+def stage_errors(store: Store, **asked: Any) -> Result:
+    """Tells which stage brought METRIC beyond the threshold, and the node where it starts."""
+    return store.stage_errors(**asked)
 
 
 @click.command(name="same-operator")

@@ -69,6 +69,15 @@ class Store(session.Store):
         self._check_stage(stage, run)
         return self._call("fallback", [], run=run, stage=stage, overlay=overlay)
 
+    def stage_errors(self, metric: str, threshold: float, run: str | None = None, scope: str | None = None) -> Result:
+        """Returns one row per measured stage, and which of them introduced an error, at which node.
+
+        Raises:
+            QueryError: The run has no such metric.
+        """
+        self._check_metric(metric, run)
+        return self._call("stage_errors", [metric, threshold], run=run, scope=scope)
+
     def history(
         self,
         stage: str,

@@ -26,6 +26,7 @@ MACROS: Final = (
     "worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants", "nodes_between", "run_diff",
     "metric_diff", "op_counts", "fallback", "history", "first_broken", "same_operator",
     "neighbourhood", "shortest_path", "common_ancestors", "subgraph", "nested_ancestors", "nested_descendants",
+    "stage_errors",
 )  # fmt: skip
 _FILLED: Final = ("_runs", "_stages", "_known_metrics")
 _SETTINGS: Final = {

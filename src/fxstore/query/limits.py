@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 QUESTIONS: Final = frozenset({
     "sql", "worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants", "neighbourhood",
     "nodes_between", "shortest_path", "common_ancestors", "subgraph", "match", "run_diff", "metric_diff", "op_counts",
-    "fallback", "history", "first_broken", "same_operator", "runs", "stages",
+    "fallback", "history", "first_broken", "same_operator", "stage_errors", "runs",
+    "stages",
 })  # fmt: skip
 
 
