@@ -131,7 +131,7 @@ def test_a_result_chooses_its_runs(store: Store, drawn: Drawn) -> None:
 
 def test_a_result_without_nodes_says_what_to_add(store: Store, drawn: Drawn) -> None:
     with pytest.raises(QueryError, match="names no node"):
-        page_model(store, result=store.sql("SELECT name FROM nodes"))
+        page_model(store, result=store.sql("SELECT DISTINCT name FROM nodes"))
 
 
 def test_stages_are_chosen_and_wrong_ones_told(store: Store, drawn: Drawn) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from fxstore import Store, connect
 from fxstore.errors import QueryError
@@ -319,6 +321,32 @@ def test_a_refused_source_is_refused_in_any_place(guarded: tuple[Store, dict[str
             with pytest.raises(QueryError) as error:
                 store.sql(where.format(source.format(**names))).fetchall()
             assert str(error.value).startswith("refused: "), (where, source, str(error.value))
+    assert listing(place) == before
+
+
+NESTED = tuple(place for place in PLACES if not place.startswith("EXPLAIN"))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(NESTED), min_size=2, max_size=4), st.sampled_from(SOURCES), st.booleans())
+def test_what_runs_over_a_relation_is_refused_over_anything_else(
+    guarded: tuple[Store, dict[str, str], Path], places: list[str], source: str, explained: bool
+) -> None:
+    """Places in places: a statement that is fine with ``nodes`` at its bottom is refused with a forbidden source."""
+    store, names, place = guarded
+
+    def nested(bottom: str) -> str:
+        for number, where in enumerate(places):
+            bottom = f"({where.format(bottom)}) AS t{number}" if number + 1 < len(places) else where.format(bottom)
+        return f"EXPLAIN {bottom}" if explained else bottom
+
+    try:
+        store.sql(nested("nodes"))
+    except QueryError:
+        assume(False)
+    before = listing(place)
+    with pytest.raises(QueryError, match=r"^refused: "):
+        store.sql(nested(source.format(**names))).fetchall()
     assert listing(place) == before
 
 

@@ -57,13 +57,72 @@ def test_nids_are_in_the_order_of_the_rows_each_once(store: Store) -> None:
 
 
 def test_a_result_that_names_no_node_says_what_to_add(store: Store) -> None:
-    result = store.sql("SELECT name FROM nodes")
-    assert result.row_nids() == [[]] * 10
+    result = store.sql("SELECT DISTINCT name FROM nodes WHERE stage = 'edge'")
+    assert result.row_nids() == [[]] * 5
     with pytest.raises(QueryError, match="names no node") as error:
         result.nids()
     assert error.value.hint is not None
     assert error.value.hint.startswith("add nid to the SELECT")
     assert store.sql("SELECT name FROM nodes WHERE false").nids() == []
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("SELECT name, value FROM worst('cosine', n := 2)", ["relu_1", "mean_1"]),
+        ("SELECT name FROM nodes WHERE stage = 'edge' AND op_type = $kind", ["relu_1"]),
+        (
+            "FROM nodes AS m SELECT upper(name) WHERE m.stage = 'edge' ORDER BY m.position DESC LIMIT 2",
+            ["output", "mean_1"],
+        ),
+        ("SELECT name AS nid FROM nodes WHERE stage = 'edge' ORDER BY 1 LIMIT 1", ["aten_convolution_default"]),
+        ("SELECT stage FROM nodes WHERE stage = 'edge' QUALIFY row_number() OVER (ORDER BY name) = 3", ["output"]),
+        ("SELECT value FROM metrics WHERE isnan(value)", ["relu_1"]),
+        ("SELECT name FROM sync('edge', 'relu_1')", ["relu", "relu_1"]),
+        ("WITH a AS (SELECT 'edge' AS s) SELECT name FROM main.nodes WHERE name = 'relu_1'", ["relu_1"]),
+    ],
+)
+def test_a_query_is_completed_without_changing_its_rows(store: Store, query: str, names: list[str]) -> None:
+    params = {"kind": "relu"} if "$kind" in query else None
+    result = store.sql(query, params)
+    before = repr(result.fetchall())
+    nids = result.nids()
+    assert [store.sql("SELECT name FROM nodes WHERE nid = ?", [one]).fetchall() for one in nids] == [
+        [(n,)] for n in names
+    ]
+    assert repr(result.fetchall()) == before == repr(store.sql(query, params).fetchall())
+    assert result.node_columns == []
+    assert len(result.row_nids()) == len(result)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT DISTINCT stage FROM nodes",
+        "SELECT stage FROM nodes GROUP BY stage",
+        "SELECT stage, count(*) FROM nodes GROUP BY ALL",
+        "SELECT count(*) FROM nodes",
+        "SELECT max(name) FROM nodes",
+        "SELECT name FROM nodes ORDER BY ALL LIMIT 2",
+        "SELECT name FROM nodes UNION SELECT name FROM nodes",
+        "(SELECT name FROM nodes) LIMIT 1",
+        "SELECT n.name FROM nodes AS n JOIN edges AS e ON e.src_nid = n.nid",
+        "SELECT name FROM nodes, range(2)",
+        "WITH nodes AS (SELECT 1 AS nid, 'a' AS name) SELECT name FROM nodes",
+        "SELECT name FROM (SELECT name FROM nodes)",
+        "SELECT name FROM nodes USING SAMPLE 3 ROWS",
+        "SELECT name FROM nodes TABLESAMPLE 100%",
+        "SELECT random() FROM nodes",
+        "SELECT name FROM runs",
+        "VALUES (1)",
+    ],
+)
+def test_what_a_node_could_change_is_not_completed(store: Store, query: str) -> None:
+    result = store.sql(query)
+    assert len(result) > 0
+    with pytest.raises(QueryError, match="names no node"):
+        result.nids()
+    assert result.row_nids() == [[]] * len(result)
 
 
 def test_nodes_of_several_runs(store: Store) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
@@ -36,6 +36,17 @@ class Coverage:
     nodes: int
     measured: int
     reasons: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def counted(cls, rows: Sequence[Mapping[str, Any]]) -> Coverage:
+        """Returns the sum of rows that each say measured, reason and nodes (how many)."""
+        measured = sum(row["nodes"] for row in rows if row["measured"])
+        reasons: dict[str, int] = {}
+        for row in rows:
+            if not row["measured"] and row["nodes"]:
+                reasons[row["reason"]] = reasons.get(row["reason"], 0) + row["nodes"]
+        reasons = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+        return cls(measured + sum(reasons.values()), measured, reasons)
 
     @property
     def not_measured(self) -> int:
@@ -80,11 +91,13 @@ class Result:
         fetch: Callable[[], pa.Table],
         known_nodes: Callable[[], KnownNodes],
         cover: Callable[[], Coverage | None] = lambda: None,
+        complete: Callable[[], pa.Table | None] = lambda: None,
     ) -> None:
         self.query = query
         self._fetch = fetch
         self._known_nodes = known_nodes
         self._cover = cover
+        self._complete = complete
 
     def rows_from(self, table: pa.Table) -> None:
         """Takes rows that need no statement."""
@@ -185,8 +198,24 @@ class Result:
             if (numbers := _integers(column)) is not None and known.holds(numbers)
         ]
 
+    @cached_property
+    def _added(self) -> list[list[int]] | None:
+        """The node of each row, where the query can be completed and gives the very same rows then; else None."""
+        completed = self._complete()
+        if completed is None or completed.num_columns != self._table.num_columns + 1:
+            return None
+        *own, last = range(completed.num_columns)
+        # By their texts: NaN is not equal to itself.
+        same = repr(text.rows_of(completed.select(own))) == repr(self._rows)
+        return _lists(completed.column(last)) if same else None
+
     def row_nids(self) -> list[list[int]]:
-        """Returns the nodes that each row names, in the order of its columns, each once."""
+        """Returns the nodes that each row names, in the order of its columns, each once.
+
+        Where no column holds nodes, it is the node that the query's one relation has in that row, where it has one.
+        """
+        if len(self) and not self.node_columns and self._added is not None:
+            return self._added
         parts = [_lists(self._table.column(name)) for name in self.node_columns]
         return [list(dict.fromkeys(nid for part in row for nid in part)) for row in zip(*parts, strict=True)] or [
             [] for _ in range(len(self))
@@ -196,9 +225,9 @@ class Result:
         """Returns the nodes that the result names, in the order of its rows, each once.
 
         Raises:
-            QueryError: There are rows, and no column of them holds nodes.
+            QueryError: There are rows, no column of them holds nodes, and the query cannot be completed by one.
         """
-        if len(self) and not self.node_columns:
+        if len(self) and not self.node_columns and self._added is None:
             raise QueryError(
                 "the result names no node: no column of it holds nids",
                 hint="add nid to the SELECT (or src_nid, list(nid), any_value(nid))",

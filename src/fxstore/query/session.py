@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -14,6 +14,7 @@ import numpy as np
 
 from fxstore.errors import QueryError, StoreError, UsageError
 from fxstore.query import guard, hints, library, schema
+from fxstore.query.completion import with_nodes
 from fxstore.query.engine import Engine
 from fxstore.query.graph_questions import GraphQuestions, Params, literal
 from fxstore.query.limits import Limited
@@ -111,7 +112,7 @@ class Store(GraphQuestions):
         engine = self._current()
         with engine.lock:
             checked = guard.check(engine, query, params)
-        return self._result(checked, params, query)
+        return self._result(checked, params, query, lambda: with_nodes(query, lambda text: self.sql(text, params)))
 
     def limited(self, timeout: float | None = None, memory_mb: int | None = None) -> Limited:
         """Returns what asks this store within limits: ``store.limited(timeout=5).worst("cosine")``.
@@ -325,13 +326,20 @@ class Store(GraphQuestions):
         """Returns the result as this store hands it out."""
         return result
 
-    def _result(self, checked: guard.Checked, params: Params | None, shown: str) -> Result:
+    def _result(
+        self,
+        checked: guard.Checked,
+        params: Params | None,
+        shown: str,
+        complete: Callable[[], pa.Table | None] = lambda: None,
+    ) -> Result:
         return self._finished(
             Result(
                 shown,
                 lambda: self._read(checked.text, params, checked.gives_few),
                 self._known_nodes,
                 lambda: self._coverage(checked, params),
+                complete,
             )
         )
 
@@ -347,13 +355,7 @@ class Store(GraphQuestions):
             rows = self._read(checked.coverage, given).to_pylist()
         except QueryError:  # its arguments are columns of the query around it
             return None
-        measured = sum(row["nodes"] for row in rows if row["measured"])
-        reasons: dict[str, int] = {}
-        for row in rows:
-            if not row["measured"] and row["nodes"]:
-                reasons[row["reason"]] = reasons.get(row["reason"], 0) + row["nodes"]
-        reasons = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-        return Coverage(measured + sum(reasons.values()), measured, reasons)
+        return Coverage.counted(rows)
 
     def _known_nodes(self) -> KnownNodes:
         runs = sorted(self._current().catalog.runs.values(), key=lambda run: run.run_key)
