@@ -144,3 +144,29 @@ def test_branches_of_cond_never_match_each_other() -> None:
         assert (
             src.partition("/")[0].partition(":")[2] == dst.partition("/")[0].partition(":")[2] or "/" not in src + dst
         )
+
+
+def test_the_body_of_a_map_is_linked_node_by_node() -> None:
+    from torch._higher_order_ops.map import map as mapped
+
+    class Rows(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            return mapped(lambda row: self.linear(row).sin() + 1, x).cos()
+
+    exported = torch.export.export(Rows(), (torch.randn(3, 2, 4),))
+    stages = {"float": exported, "core": exported.run_decompositions()}
+    found = Linked.of([Stage(name, adapters.read(program).stages[0].graphs) for name, program in stages.items()])
+    links = found.links()
+    body = "body_graph_0/"
+    assert {dst.partition(body)[2] for src, dst in links if src == f"float:{body}linear"} >= {"addmm"}
+    for name in ("sin", "add"):
+        assert links[f"float:{body}{name}", f"core:{body}{name}"] == "from_node"
+    assert links["float:map_impl", "core:map_impl"] == links["float:cos", "core:cos"] == "from_node"
+    assert found.values("float:cos") == {"core:cos.0"}
+    crossing = [ends for ends in links if len({body in label for label in ends}) > 1]
+    assert crossing == []
+    assert found.unmatched()[f"float:{body}output", "core"] == "lists the values that a nested graph returns"

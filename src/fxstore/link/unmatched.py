@@ -45,13 +45,20 @@ def _is_known_call(run: Run, node: int) -> bool:
     return run.role[node] == "delegate" and node in run.calls
 
 
+_INNER_OUTPUT = "lists the values that a nested graph returns"
+
+
+def _is_inner_output(run: Run, node: int) -> bool:
+    return run.role[node] == "output" and bool(run.graphs[run.graph[node]].path)
+
+
 def _inserted(run: Run, b: int, before: str, watched: str | None) -> str:
     if run.op_type[b] == "alloc":
         return "memory planned by to_executorch"
     if run.role[b] == "subgraph":
         return "holds a nested graph"
-    if run.role[b] == "output" and run.graphs[run.graph[b]].path:
-        return "lists the values that a nested graph returns"
+    if _is_inner_output(run, b):
+        return _INNER_OUTPUT
     if run.selects_port(b):
         source, port, _ = run.inputs[b][0]
         return f"reads output {port} of {run.name[source]}, which nothing reads in {before}"
@@ -86,6 +93,8 @@ def _passes(pair: Pair) -> str:
 def _removed(pair: Pair, a: int, after: str, passes: str) -> str:
     run = pair.run
     users = run.users[a]
+    if _is_inner_output(run, a):
+        return _INNER_OUTPUT
     if run.boundary[a] and users:
         links = (link for user in users for link in pair.to_later.get(user, ()))
         folds = {link.note for link in links if link.note and link.note.startswith("folded")}
