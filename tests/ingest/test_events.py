@@ -351,3 +351,19 @@ def test_on_the_command_line(compiled: dict[str, Any], tmp_path: Path, capsys: p
     (tmp_path / "bad.etdp").write_bytes(b"nothing")
     assert run([*arguments, str(tmp_path / "bad.etdp")]) == 0
     assert "partial: the traced run is not read" in capsys.readouterr().err
+
+
+def test_times_of_a_run_on_the_device_lie_on_the_operators_inside_its_delegates(
+    store: fxstore.Store, compiled: dict[str, Any], stages: dict[str, Any]
+) -> None:
+    with store.record("device", strict=True) as rec:
+        for name, source in stages.items():
+            rec.stage(name, source)
+        rec.device([compiled["inputs"]] * 2, reference="edge")
+    inner = lines(store, "latency_inner", None)
+    assert {row[4] for row in inner} == {0, 1}
+    assert all(row[1].startswith("lowered_module") for row in inner)
+    assert {"sigmoid", "tanh"} <= {row[7] for row in inner}
+    found = store.sql("SELECT name, value FROM worst('cosine', overlay := 'runtime vs edge', n := 99)").fetchall()
+    assert len(found) > 3
+    assert all(value > 0.9999 for _, value in found)
