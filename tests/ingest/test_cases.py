@@ -196,6 +196,30 @@ def test_18_provenance_grows_with_distinct_ancestors_only() -> None:
     assert (depth, sources[at]["name"]) == (8, "relu_9")
 
 
+def test_22_one_handle_is_kept_on_every_node_that_has_it(store: fxstore.Store) -> None:
+    pytest.importorskip("executorch")
+
+    class Attention(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.query = torch.nn.LayerNorm(8), torch.nn.Linear(8, 8)
+
+        def forward(self, x: Any) -> Any:
+            value = self.norm(x)
+            query = self.query(value)
+            return torch.nn.functional.gelu(torch.nn.functional.scaled_dot_product_attention(query, query, value))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from executorch.exir import to_edge
+
+        store.ingest(to_edge(export(Attention(), torch.randn(2, 4, 8))))
+    rows = store.sql(
+        "SELECT h.handle, count(*) FROM handles h JOIN nodes n USING (nid) WHERE n.op = 'call_function' GROUP BY ALL"
+    ).fetchall()
+    assert dict(rows) == {1: 2, 2: 4, 3: 22, 4: 1}
+
+
 def test_29_without_the_buffer_there_are_times_but_no_numbers(store: fxstore.Store, tmp_path: Path) -> None:
     events = [
         value(0, tensor(6, [2], 0)), profile("native_call_sin.out", 0, 0, 9), profile("OPERATOR_CALL", 0, 0, 11),
