@@ -96,6 +96,19 @@ def test_a_connection_of_ones_own_sees_only_the_store(store: Store, tmp_path: Pa
     assert len(store.sql("FROM nodes")) == 10
 
 
+def test_sqlalchemy_takes_the_connection(store: Store) -> None:
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    duckdb_engine = pytest.importorskip("duckdb_engine")
+    connection = store.duckdb()
+    engine = sqlalchemy.create_engine(
+        "duckdb://",
+        creator=lambda: duckdb_engine.ConnectionWrapper(connection),
+        poolclass=sqlalchemy.pool.StaticPool,
+    )
+    with engine.connect() as asked:
+        assert asked.execute(sqlalchemy.text("SELECT count(*) FROM nodes")).fetchall() == [(10,)]
+
+
 def test_limits_hold_in_a_process_of_its_own(place: Path) -> None:
     endless = "SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b WHERE a.range % 7 = b.range % 5"
     with connect(place, read_only=True) as store:

@@ -298,8 +298,8 @@ class Store(GraphQuestions):
     def duckdb(self) -> duckdb.DuckDBPyConnection:
         """Returns a DuckDB connection of your own with the relations and macros in it, as ibis and SQLAlchemy take one.
 
-        It shows the runs that are committed now. Its settings are locked, and no file outside of the store can be
-        reached through it; nothing done in it changes what this store answers. Close it yourself.
+        It shows the runs committed now, reaches no file outside of the store, and is for SQL you trust: no guard
+        stands before it, and COPY TO can overwrite the store's own files. Close it yourself.
         """
         self._check_open()
         return Engine(Catalog(self._directory), self._memory_mb).connection
