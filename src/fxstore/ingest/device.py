@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,26 @@ _FIRST_BUFFER = 1 << 26
 _LARGEST_BUFFER = 1 << 32
 _GROWTH = 8
 _ERROR_LENGTH = 400
+_CODE = re.compile(r"error:\s*0x([0-9a-fA-F]+)")
+# ``executorch::runtime::Error``.
+_MEANINGS = {
+    0x01: "an internal error",
+    0x02: "the program or method is in a state in which it cannot run",
+    0x10: "it does not support this, such as an input of another shape or rank than the program was exported for",
+    0x11: "it does not implement this",
+    0x12: "an argument does not fit: number, shape or value of the inputs",
+    0x13: "an input has another dtype than the program takes",
+    0x14: "an operator of the program is not registered in this runtime",
+    0x20: "something that the program names is not there",
+    0x21: "memory could not be had",
+    0x22: "something could not be read",
+    0x23: "the program is damaged or of another version",
+    0x24: "its external data does not fit the program",
+    0x25: "out of resources",
+    0x30: "a delegate's data is of a version that this runtime's backend does not take",
+    0x31: "a delegate could not get memory",
+    0x32: "a delegate's handle is not valid",
+}
 _CHILD = Path(__file__).with_name("device_child.py")
 
 
@@ -115,8 +136,15 @@ def _device_error(failure: subprocess.CompletedProcess[bytes]) -> DeviceError:
     told = lines[-1] if lines else "no message"
     cause = next((line for line in reversed(lines) if line.startswith("[") and "cpuinfo" not in line), None)
     how = f"signal {-failure.returncode}" if failure.returncode < 0 else f"exit code {failure.returncode}"
-    message = f"the runtime failed ({how}): {told[:_ERROR_LENGTH]}"
+    message = f"the runtime failed ({how}): {told[:_ERROR_LENGTH]}{_meaning(told)}"
     return DeviceError(message, hint=cause[:_ERROR_LENGTH] if cause and cause != told else None)
+
+
+def _meaning(told: str) -> str:
+    """Returns what the error code in the runtime's message stands for; nothing where there is none."""
+    code = _CODE.search(told)
+    meaning = _MEANINGS.get(int(code[1], 16)) if code else None
+    return f" ({meaning})" if meaning else ""
 
 
 def _read_outputs(folder: Path, methods: tuple[str, ...]) -> DeviceRun:
