@@ -47,7 +47,8 @@ def test_all_stages_are_one_run(store: Any) -> None:
         (name,) for name in ("float", "prepared", "quantized", "edge", "lowered", "runtime")
     ]
     overlays = {row[0] for row in store.sql("SELECT name FROM overlays").fetchall()}
-    assert overlays == {"quantized vs float", "runtime vs quantized", "runtime latency"}
+    measured = {"quantized vs float", "runtime vs quantized", "runtime latency", "runtime latency statistics"}
+    assert overlays == {*measured, "static", "backend", "float statistics", "quantized statistics"}
 
 
 def test_what_is_in_the_network_is_in_the_graphs(store: Any) -> None:
