@@ -116,7 +116,7 @@ def test_the_result_of_each_pass_is_a_stage(store: fxstore.Store, program: Any) 
             module = one(module)
     assert [row[0] for row in stages(store)] == ["module", "drop_relu", "drop_relu#2"]
     removed = store.sql("SELECT name, towards, reason FROM unmatched WHERE name = 'relu'").fetchall()
-    assert removed == [("relu", "drop_relu", "removed: nothing in drop_relu names it")]
+    assert removed == [("relu", "drop_relu", "removed by the pass drop_relu: nothing in drop_relu names it")]
 
 
 def test_numbers_of_ones_own_are_an_overlay(store: fxstore.Store, program: Any) -> None:
