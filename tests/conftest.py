@@ -98,6 +98,7 @@ class Demo:
     out: str
     err: str
     cpu_s: float
+    left: tuple[str, ...]
 
 
 def run_demo(folder: Path) -> Demo:
@@ -117,7 +118,15 @@ def run_demo(folder: Path) -> Demo:
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr[-3000:]
-    return Demo(folder, done.stdout, done.stderr, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    left = tuple(sorted(str(path.relative_to(folder)) for path in _left(folder)))
+    return Demo(folder, done.stdout, done.stderr, cpu_s, left)
+
+
+def _left(folder: Path) -> Iterator[Path]:
+    """Yields what lies in the demo's directory, and each file in its home and its temporary directory."""
+    yield from (folder / "work").iterdir()
+    yield from (path for name in ("home", "tmp") for path in (folder / name).rglob("*") if path.is_file())
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
+EXAMPLES = README.parent / "examples"
 WIDTH = "118"
 _PYTHON = re.compile(r"```python\n(.*?)```", re.S)
 _BLOCK = re.compile(r"```console\n(.*?)```", re.S)
@@ -36,7 +37,9 @@ def _split(block: str) -> tuple[str, str]:
 
 
 def run(command: str, folder: Path) -> str:
-    """Runs a shell command on a terminal of a fixed width and returns what it shows."""
+    """Runs a shell command on a terminal of a fixed width, beside the examples, and returns what it shows."""
+    if not (folder / EXAMPLES.name).exists():
+        (folder / EXAMPLES.name).symlink_to(EXAMPLES)
     main, terminal = pty.openpty()
     environment = {**os.environ, "COLUMNS": WIDTH, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     environment.pop("FXSTORE_STORE", None)

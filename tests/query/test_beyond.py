@@ -80,20 +80,37 @@ def test_export_from_the_command_line(place: Path, capsys: pytest.CaptureFixture
     assert command(["export", "duckdb", "--store", str(place), "-o", str(out)]) == 2
 
 
-def test_a_connection_of_ones_own_sees_only_the_store(store: Store, tmp_path: Path) -> None:
+def test_a_connection_of_ones_own_sees_only_the_store_and_changes_nothing_in_it(place: Path) -> None:
     import duckdb
 
-    (tmp_path / "secret.csv").write_text("a\n1\n")
-    with store.duckdb() as own:
-        assert own.execute("SELECT count(*) FROM nodes").fetchall() == [(10,)]
+    secret, before = place.parent / "secret.csv", _bytes(place)
+    secret.write_text("a\n1\n")
+    inside = next(place.rglob("nodes.parquet"))
+    with connect(place, read_only=True) as store, store.duckdb() as own:
+        assert own.execute("SELECT count(*) FROM nodes").fetchall() == [(20,)]
         assert own.execute("SELECT name FROM worst('cosine', n := 1)").fetchall() == [("relu_1",)]
         views = own.execute("SELECT table_name FROM information_schema.tables").fetchall()
         assert set(RELATIONS) <= {name for (name,) in views}
-        for statement in (f"FROM '{tmp_path}/secret.csv'", f"COPY (SELECT 1) TO '{tmp_path}/x'", "SET threads = 1"):
+        for statement in (
+            f"FROM '{secret}'",
+            f"FROM '{inside}'",
+            f"COPY (SELECT 1) TO '{place.parent}/x'",
+            f"COPY (SELECT 1) TO '{inside}'",
+            f"COPY (SELECT 1) TO '{inside}' (USE_TMP_FILE false)",
+            f"ATTACH '{place}/x.db' AS x",
+            f"EXPORT DATABASE '{place}/x'",
+            "SET threads = 1",
+            "INSTALL spatial",
+        ):
             with pytest.raises(duckdb.Error):
                 own.execute(statement)
         own.execute("CREATE OR REPLACE VIEW nodes AS SELECT 1 AS x")
-    assert len(store.sql("FROM nodes")) == 10
+        own.execute("DELETE FROM _runs")
+    assert _bytes(place) == before
+
+
+def _bytes(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_sqlalchemy_takes_the_connection(store: Store) -> None:

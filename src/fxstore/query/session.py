@@ -20,7 +20,7 @@ from fxstore.query.graph_questions import GraphQuestions, Params, literal
 from fxstore.query.limits import Limited
 from fxstore.query.result import Coverage, KnownNodes, Result
 from fxstore.records import RunRecord
-from fxstore.store import Catalog, CommittedRun, Directory, write_run
+from fxstore.store import Catalog, CommittedRun, Directory, private_copy, write_run
 from fxstore.tables import ORDINAL_BITS
 
 if TYPE_CHECKING:
@@ -298,11 +298,11 @@ class Store(GraphQuestions):
     def duckdb(self) -> duckdb.DuckDBPyConnection:
         """Returns a DuckDB connection of your own with the relations and macros in it, as ibis and SQLAlchemy take one.
 
-        It shows the runs committed now, reaches no file outside of the store, and is for SQL you trust: no guard
-        stands before it, and COPY TO can overwrite the store's own files. Close it yourself.
+        It reads a private copy of the store as it is now, so that nothing it does reaches the store itself, and no
+        other file: DuckDB cannot hold a directory open for reading alone. The copy goes when the process ends.
         """
         self._check_open()
-        return Engine(Catalog(self._directory), self._memory_mb).connection
+        return Engine(Catalog(private_copy(self._directory)), self._memory_mb).connection
 
     def export(
         self, format: str, path: str | os.PathLike[str], run: str | None = None, overwrite: bool = False

@@ -2,7 +2,7 @@
 
 from fxstore.store.catalog import Catalog
 from fxstore.store.commit import write_run
-from fxstore.store.directory import MEMORY, Directory, may_write, open_directory
+from fxstore.store.directory import MEMORY, Directory, may_write, open_directory, private_copy
 from fxstore.store.runs import CommittedRun
 
-__all__ = ["MEMORY", "Catalog", "CommittedRun", "Directory", "may_write", "open_directory", "write_run"]
+__all__ = ["MEMORY", "Catalog", "CommittedRun", "Directory", "may_write", "open_directory", "private_copy", "write_run"]

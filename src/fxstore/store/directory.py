@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import secrets
@@ -121,6 +122,19 @@ def open_directory(path: str | os.PathLike[str], read_only: bool = False) -> Dir
         return _open(Directory(root.resolve(), read_only=read_only), str(root))
     except OSError as error:
         raise StoreError(f"cannot open the store {str(root)!r}: {error.strerror or error}") from error
+
+
+def private_copy(directory: Directory) -> Directory:
+    """Copies a store into a temporary directory, which is removed when the process ends.
+
+    Runs are copied before what they refer to: a run that is committed meanwhile is left out, never half there.
+    """
+    copy = Directory(Path(tempfile.mkdtemp(prefix="fxstore-")).resolve(), temporary=True)
+    atexit.register(copy.remove)
+    shutil.copytree(directory.runs, copy.runs)
+    left_out = shutil.ignore_patterns(directory.runs.name, directory.staging.name, "layouts")
+    shutil.copytree(directory.root, copy.root, ignore=left_out, dirs_exist_ok=True)
+    return copy
 
 
 def _open(directory: Directory, shown: str) -> Directory:
