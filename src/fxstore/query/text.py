@@ -13,6 +13,7 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import pyarrow as pa
@@ -46,8 +47,9 @@ def _maps(column: pa.MapArray) -> list[object]:
     """Returns the maps of a column as dicts; ``to_pylist`` takes ten times as long."""
     keys, items = _values(pa.chunked_array([column.keys])), _values(pa.chunked_array([column.items]))
     bounds = column.offsets.to_pylist()
-    ends = zip(column.is_valid().to_pylist(), bounds, bounds[1:], strict=False)
-    return [dict(zip(keys[a:b], items[a:b], strict=True)) if valid else None for valid, a, b in ends]
+    valid = (one.is_valid for one in column) if column.null_count else repeat(True)
+    ends = zip(valid, bounds, bounds[1:], strict=False)
+    return [dict(zip(keys[a:b], items[a:b], strict=True)) if there else None for there, a, b in ends]
 
 
 def _plain(value: object) -> object:
