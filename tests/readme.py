@@ -1,6 +1,6 @@
 """Runs the README's console blocks; ``python -m tests.readme DIR`` writes their real output into the README.
 
-DIR is where ``fxstore demo`` has been run.
+DIR is an empty directory.
 """
 
 from __future__ import annotations

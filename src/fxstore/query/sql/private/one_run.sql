@@ -43,15 +43,15 @@ FROM read_parquet(_files(p_run, 'metrics'));
 -- Where values flow, as ordinals: within graphs, from a call's arguments to the placeholders of the graph that it
 -- calls, and from that graph's output back to the call.
 CREATE MACRO _run_flow(p_run) AS TABLE
-WITH edges AS MATERIALIZED (SELECT e.src, e.dst FROM _run_edges(p_run) AS e),
+WITH uses AS MATERIALIZED (SELECT e.src, e.dst FROM _run_edges(p_run) AS e),
 called AS (SELECT g.graph, g.parent FROM _run_graphs(p_run) AS g WHERE g.parent IS NOT NULL),
 border AS (
     SELECT n.ordinal, n.op, c.parent
     FROM _run_nodes(p_run) AS n JOIN called AS c ON c.graph = n.graph
     WHERE n.op IN ('placeholder', 'output')
 )
-SELECT src, dst FROM edges
+SELECT src, dst FROM uses
 UNION
-SELECT e.src, b.ordinal FROM edges AS e JOIN border AS b ON b.parent = e.dst AND b.op = 'placeholder'
+SELECT e.src, b.ordinal FROM uses AS e JOIN border AS b ON b.parent = e.dst AND b.op = 'placeholder'
 UNION
 SELECT b.ordinal, b.parent FROM border AS b WHERE b.op = 'output';
