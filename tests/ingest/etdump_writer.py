@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import flatbuffers
+import pytest
 
 Field = tuple[str, int, Any]
 """Builder method (``Int32``, ``UOffsetTRelative``, …), field number, value."""
+flatbuffers = pytest.importorskip("flatbuffers", reason="ETDumps are written with flatbuffers")
+
 Row = Callable[[flatbuffers.Builder], int]
 
 
