@@ -7,8 +7,8 @@ makes the stores in FOLDER (once) and prints, for each, CPU milliseconds of the 
 
 from __future__ import annotations
 
+import argparse
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -159,4 +159,8 @@ def main(folder: Path, counts: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), [int(count) for count in sys.argv[2:]] or [1, 300])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="where the stores are, or are made")
+    parser.add_argument("runs", type=int, nargs="*", default=[1, 300], help="sizes of the stores")
+    arguments = parser.parse_args()
+    main(arguments.folder, arguments.runs)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -151,11 +150,3 @@ def _repeat(directory: Directory, template: CommittedRun, number: int, start: da
         parquet.write(parquet.with_key(table, "run_key", key, pa.int32()), target / f"{name}.parquet")
     parquet.write_text(run.to_json(), target / "run.json")
     return run
-
-
-if __name__ == "__main__":
-    import sys
-
-    began = time.perf_counter()
-    make(Path(sys.argv[1]), int(sys.argv[2]))
-    print(f"{time.perf_counter() - began:.1f} s")
