@@ -13,6 +13,12 @@ def settle(page: Any) -> None:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def address(page: Any) -> str:
+    """Returns the part of the address after ``#`` once it has followed."""
+    page.wait_for_timeout(400)
+    return str(page.evaluate("location.hash"))
+
+
 def nid_of(page: Any, pane: int, name: str) -> int:
     return page.evaluate(
         "([pane, name]) => { const { scene } = fxstore.compare;"

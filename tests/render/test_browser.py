@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.render.browsing import Open, nid_of, pixel, settle
+from tests.render.browsing import Open, address, nid_of, pixel, settle
 from tests.render.made_pages import STAGES, page_model
 from tests.render.test_page import hostile_page
 
@@ -147,7 +147,7 @@ def test_a_link_opens_with_its_node_selected_and_keeps_up(open_page: Open) -> No
     page = open_page(model, hash_=f"#node={nid}")
     assert page.evaluate("fxstore.selected()") == nid
     page.evaluate("fxstore.select(fxstore.nids(0)[2])")
-    assert f"node={page.evaluate('fxstore.nids(0)[2]')}" in page.evaluate("location.hash")
+    assert f"node={page.evaluate('fxstore.nids(0)[2]')}" in address(page)
 
 
 def test_themes_follow_the_system_and_the_button(open_page: Open) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.render.browsing import Open, nid_of, settle
+from tests.render.browsing import Open, address, nid_of, settle
 from tests.render.made_pages import STAGES, page_model
 
 from fxstore.render import PageModel
@@ -228,7 +228,7 @@ def test_panes_change_places_and_a_link_keeps_it(open_page: Open) -> None:
     page.evaluate("fxstore.search('conv')")
     nid = page.evaluate("fxstore.nids(1)[3]")
     page.evaluate("(nid) => fxstore.select(nid)", nid)
-    again = open_page(model, hash_=page.evaluate("location.hash"))
+    again = open_page(model, hash_=address(page))
     assert again.locator(".fx-pane:visible h2").all_text_contents() == ["prepared", "quantized"]
     assert again.evaluate("[fxstore.selected(), fxstore.compare.color]") == [nid, 1]
     assert again.locator(".fx-search input").input_value() == "conv"

@@ -23,6 +23,12 @@ def test_a_module_imported_twice_stands_once() -> None:
     assert join("main.js", modules.__getitem__).count("function one") == 1
 
 
+def test_a_browser_need_not_read_comments_and_indents() -> None:
+    text = '// one\nexport function one() {\n  // two\n  /** three\n   * four */\n  return /** five */ (6); // seven\n}\n'
+    script = join("one.js", lambda _: text)
+    assert script == "// one.js\nfunction one() {\nreturn /** five */ (6); // seven\n}\n"
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -33,7 +39,7 @@ def test_a_module_imported_twice_stands_once() -> None:
         ({"parts.js": TWO["parts.js"] + "export default one;\n"}, "cannot join"),
         ({"parts.js": 'import * as x from "./main.js";\n' + TWO["parts.js"]}, "cannot join"),
         ({"parts.js": TWO["parts.js"] + "const { a, b } = one();\n"}, "one plain name"),
-        ({"parts.js": TWO["parts.js"] + "// </SCRIPT>\n"}, "not safe inside a script"),
+        ({"parts.js": TWO["parts.js"] + "one('</SCRIPT>');\n"}, "not safe inside a script"),
     ],
 )
 def test_what_a_plain_joiner_cannot_do_is_an_error(changed: dict[str, str], message: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Demo
-from tests.render.browsing import settle
+from tests.render.browsing import address, settle
 
 STAGES = ["float", "prepared", "quantized", "edge", "lowered", "runtime"]
 
@@ -65,7 +65,7 @@ def use(browser: Any, file: Path) -> None:
     for step in (clicks, reaches, edges, folds, colours, finds, answers, panes, outputs):
         step(page)
         settle(page)
-    link = page.evaluate("location.href")
+    link = file.as_uri() + address(page)
     again = context.new_page()
     again.goto(link)
     again.wait_for_function("() => window.fxstore !== undefined")

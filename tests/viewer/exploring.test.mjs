@@ -116,11 +116,30 @@ test("the profile has the worst node of each part, and the nearest measured one 
 
 test("a histogram counts every finite value once, also on a narrowed scale", () => {
   const coloring = metricColoring(makeScene(), 0);
-  const { counts, from, to } = histogramOf(coloring, 4);
-  assert.deepEqual([...counts], [1, 0, 0, 1]);
-  assert.deepEqual([from[0], to[3]], [0.5, 1]);
-  assert.equal(betweenQuery("cosine", 0.5, 1, true), "cosine>=0.5 cosine<=1");
-  assert.equal(betweenQuery("p90 ms", 0, 1, false), '"p90 ms>=0" "p90 ms<1"');
+  const bins = histogramOf(coloring);
+  assert.deepEqual(
+    bins.flatMap(({ count }, i) => (count ? [i, count] : [])),
+    [0, 1, bins.length - 1, 1],
+    "the best at one end, the worst at the other",
+  );
+  assert.deepEqual([bins.at(-1).from, bins[0].to], [0.5, 1]);
+  assert.equal(betweenQuery("cosine", { from: 0.5, to: 1, withFrom: true, withTo: true }), "cosine>=0.5 cosine<=1");
+  const open = { from: 0, to: 1, withFrom: false, withTo: false };
+  assert.equal(betweenQuery("p90 ms", open), '"p90 ms>0" "p90 ms<1"');
+});
+
+test("a bin of the histogram finds as many nodes as it counts, also beyond the ends of the scale", () => {
+  const scene = makeScene();
+  for (const better of ["higher", "lower", null]) {
+    scene.header.colors[0].better = better;
+    for (const range of [null, { min: 0.6, max: 0.9 }]) {
+      const colorings = new Colorings(scene);
+      colorings.setRange(0, range);
+      const index = new SearchIndex(scene, colorings);
+      for (const bin of histogramOf(colorings.at(0)))
+        if (bin.count) assert.equal(index.find(betweenQuery("cosine", bin)).nodes.length, bin.count);
+    }
+  }
 });
 
 test("the ends of a scale can be changed, and only to a range", () => {

@@ -81,7 +81,7 @@ test("the box tree finds exactly what a scan finds", () => {
       const [left, top] = [next() * 500, i * 4 + next() * 100];
       return [left, top, left + next() * 60, top + next() * 200];
     });
-    const tree = new BoxTree(count, (i, out, at) => out.set(boxes[i], at));
+    const tree = new BoxTree(Float32Array.from(boxes.flat()));
     for (let round = 0; round < 20; round++) {
       const [l, t] = [next() * 500, next() * count * 4];
       const [r, b] = [l + next() * 200, t + next() * 400];

@@ -1,4 +1,4 @@
-"""Joins the viewer's ES modules into one script: no bundler, no build step, the source as it is."""
+"""Joins the viewer's ES modules into one script: no bundler, no build step, the source but for comments and indents."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const)\b)"
 _DECLARATION: Final = re.compile(r"^(export )?(?:async )?(?:function\*?|class|const|let|var)\b\s*(\S*)", re.MULTILINE)
 _LEFT_OVER: Final = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _PLAIN: Final = re.compile(r"[A-Za-z_$][\w$]*")
+_COMMENT: Final = re.compile(r"^[ \t]*(?://.*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
+_INDENT: Final = re.compile(r"^[ \t]+|\n(?=\n)", re.MULTILINE)
 _UNSAFE: Final = re.compile(r"</script|<!--|<script|\r", re.IGNORECASE)
 
 
@@ -67,7 +69,7 @@ def _check_names(order: dict[str, str]) -> None:
 
 
 def _stripped(name: str, text: str) -> str:
-    plain = _EXPORT.sub("", _IMPORT.sub("", text))
+    plain = _INDENT.sub("", _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub("", text))))
     for pattern, what in ((_LEFT_OVER, "cannot join"), (_UNSAFE, "not safe inside a script element")):
         found = pattern.search(plain)
         if found:

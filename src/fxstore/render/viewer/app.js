@@ -7,6 +7,7 @@ import { DetailsPanel } from "./details.js";
 import { builder } from "./dom.js";
 import { ExportMenu } from "./exportmenu.js";
 import { helpDialog } from "./help.js";
+import { whenIdle } from "./idle.js";
 import { actionOf } from "./keys.js";
 import { legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
@@ -21,7 +22,7 @@ import { ViewMenu } from "./viewmenu.js";
 import { FXGraphViewer } from "./viewer.js";
 import { visible } from "./visible.js";
 
-const WARM_AFTER_MS = 400;
+const PREPARE_AFTER_MS = 400;
 const LEAST_PART_PX = 60;
 const MOST_PART = 0.75;
 
@@ -63,7 +64,18 @@ export class PageApp {
     this.build();
     this.listen();
     this.showColor();
-    this.window.setTimeout(() => this.colorings.warm(this.window), WARM_AFTER_MS);
+    this.prepared = this.window.setTimeout(() => (this.stopPreparing = whenIdle(this.window, this.preparations())), PREPARE_AFTER_MS);
+  }
+
+  /** What the first click, key stroke or other colour would have to wait for. */
+  preparations() {
+    const { colorings, compare, scene } = this;
+    return [
+      () => scene.adjacency,
+      () => scene.nodeOf(0),
+      () => compare.searchIndex.prepare(),
+      ...colorings.names.map((_, index) => () => colorings.at(index)),
+    ];
   }
 
   /** Puts the minimap beside a graph and the strip under it. */
@@ -245,6 +257,8 @@ export class PageApp {
 
   destroy() {
     this.document.removeEventListener("keydown", this.onkey);
+    this.window.clearTimeout(this.prepared);
+    this.stopPreparing?.();
     this.themes.destroy();
     this.compare.destroy();
     this.root.replaceChildren();

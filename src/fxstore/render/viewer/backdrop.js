@@ -1,14 +1,20 @@
-// A picture of the scene, somewhat larger than the pane, so that moving only copies it.
+// A picture of the scene. Once the pane is dragged it is somewhat larger than the pane, so that moving only copies it.
 
 import { contains, grown, intersected, visibleBox } from "./viewport.js";
 
 const MARGIN = 0.4;
 const MAX_PIXELS = 24e6;
 
+/**
+ * @typedef {{view: import("./viewport.js").View, size: import("./viewport.js").Size, extent: import("./place.js").Box,
+ *   ratio: number, paper: string}} Shot extent: of the scene; ratio: device pixels per pixel; paper: what lies under it
+ */
+
 export class Backdrop {
   /** @param {() => HTMLCanvasElement} createCanvas */
   constructor(createCanvas) {
     this.canvas = createCanvas();
+    this.context = this.canvas.getContext("2d", { alpha: false });
     this.stale = true;
     this.scale = 0;
     this.cost = 0;
@@ -19,44 +25,65 @@ export class Backdrop {
   fits(view, size, extent) {
     if (this.stale || this.scale !== view.scale) return false;
     const needed = intersected(visibleBox(view, size), extent);
-    return needed.left >= needed.right || needed.top >= needed.bottom || contains(this.box, needed);
+    return isEmpty(needed) || contains(this.box, needed);
   }
 
-  /**
-   * @param {import("./viewport.js").View} view @param {import("./viewport.js").Size} size
-   * @param {import("./place.js").Box} extent of the scene @param {number} ratio device pixels per pixel
-   * @param {(context: CanvasRenderingContext2D, box: import("./place.js").Box) => void} paint in scene units
-   */
-  render(view, size, extent, ratio, paint) {
+  /** @param {Shot} shot @param {(context: CanvasRenderingContext2D, box: import("./place.js").Box) => void} paint in scene units */
+  render(shot, paint) {
     const began = performance.now();
-    const margin = (Math.max(size.width, size.height) * MARGIN) / view.scale;
-    this.box = intersected(grown(visibleBox(view, size), margin), grown(extent, 8 / view.scale));
-    this.scale = view.scale;
-    const pixels = ratio * view.scale;
-    const width = Math.max(1, Math.ceil((this.box.right - this.box.left) * pixels));
-    const height = Math.max(1, Math.ceil((this.box.bottom - this.box.top) * pixels));
+    this.box = this.#boxFor(shot);
+    this.scale = shot.view.scale;
+    const pixels = shot.ratio * shot.view.scale;
+    const width = Math.max(1, Math.round((this.box.right - this.box.left) * pixels));
+    const height = Math.max(1, Math.round((this.box.bottom - this.box.top) * pixels));
     const shrink = Math.min(1, Math.sqrt(MAX_PIXELS / (width * height)));
-    this.canvas.width = Math.ceil(width * shrink);
-    this.canvas.height = Math.ceil(height * shrink);
-    const context = this.canvas.getContext("2d");
-    context.setTransform(
-      pixels * shrink,
-      0,
-      0,
-      pixels * shrink,
-      -this.box.left * pixels * shrink,
-      -this.box.top * pixels * shrink,
-    );
-    if (this.box.right > this.box.left && this.box.bottom > this.box.top) paint(context, this.box);
     this.pixels = pixels * shrink;
+    this.paper = shot.paper;
+    this.#clear(Math.ceil(width * shrink), Math.ceil(height * shrink));
+    const [dx, dy] = [-this.box.left * this.pixels, -this.box.top * this.pixels];
+    this.context.setTransform(this.pixels, 0, 0, this.pixels, dx, dy);
+    if (!isEmpty(this.box)) paint(this.context, this.box);
     this.stale = false;
     this.cost = performance.now() - began;
   }
 
+  /** What to draw: what is in view, and more around it where the last picture was left by moving, on whole pixels. */
+  #boxFor({ view, size, extent, ratio }) {
+    const seen = visibleBox(view, size);
+    const moved = !this.stale && this.scale === view.scale && !isEmpty(intersected(seen, this.box));
+    const margin = moved ? (Math.max(size.width, size.height) * MARGIN) / view.scale : 0;
+    const { left, top, right, bottom } = intersected(grown(seen, margin), grown(extent, 8 / view.scale));
+    const pixels = ratio * view.scale;
+    const snapped = (at, origin, round) => origin + round((at - origin) * pixels) / pixels;
+    return {
+      left: snapped(left, view.x, Math.floor),
+      top: snapped(top, view.y, Math.floor),
+      right: snapped(right, view.x, Math.ceil),
+      bottom: snapped(bottom, view.y, Math.ceil),
+    };
+  }
+
+  #clear(width, height) {
+    const { canvas, context } = this;
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = this.paper;
+    context.fillRect(0, 0, width, height);
+  }
+
   /** Copies the picture to where it belongs; `context` is in pixels of the pane. */
-  copy(context, view) {
+  copy(context, view, size) {
     const factor = view.scale / this.pixels;
     const [left, top] = [(this.box.left - view.x) * view.scale, (this.box.top - view.y) * view.scale];
-    context.drawImage(this.canvas, left, top, this.canvas.width * factor, this.canvas.height * factor);
+    const [width, height] = [this.canvas.width * factor, this.canvas.height * factor];
+    if (left > 0 || top > 0 || left + width < size.width || top + height < size.height) {
+      context.fillStyle = this.paper;
+      context.fillRect(0, 0, size.width, size.height);
+    }
+    if (!isEmpty(this.box)) context.drawImage(this.canvas, left, top, width, height);
   }
+}
+
+function isEmpty({ left, top, right, bottom }) {
+  return left >= right || top >= bottom;
 }

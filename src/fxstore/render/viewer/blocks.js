@@ -31,10 +31,12 @@ export function hierarchyOf(scene, pane) {
 function fill(scene, graph, out) {
   const [left, top, width, height] = scene.base.blocks;
   const { firstBlock, blocks, first, nodes } = graph;
-  const tree = new BoxTree(blocks, (i, boxes, at) => {
+  const boxes = new Float32Array(blocks * 4);
+  for (let i = 0; i < blocks; i++) {
     const b = firstBlock + i;
-    boxes.set([left[b], top[b], left[b] + width[b], top[b] + height[b]], at);
-  });
+    boxes.set([left[b], top[b], left[b] + width[b], top[b] + height[b]], i * 4);
+  }
+  const tree = new BoxTree(boxes);
   const innermost = (x, y, before) => {
     let best = NONE;
     tree.query(x, y, x, y, (i) => {

@@ -4,15 +4,9 @@
 const FAN = 16;
 
 export class BoxTree {
-  /**
-   * @param {number} count
-   * @param {(index: number, out: Float32Array, at: number) => void} write puts left, top, right, bottom at `at`
-   */
-  constructor(count, write) {
-    /** @type {Float32Array[]} */
-    this.levels = [new Float32Array(count * 4)];
-    this.count = count;
-    for (let i = 0; i < count; i++) write(i, this.levels[0], i * 4);
+  /** @param {Float32Array} boxes left, top, right, bottom of each */
+  constructor(boxes) {
+    this.levels = [boxes];
     while (this.levels.at(-1).length > 4 * FAN) this.levels.push(group(this.levels.at(-1)));
   }
 
@@ -41,15 +35,16 @@ export class BoxTree {
 
 /** @param {Float32Array} boxes @returns {Float32Array} the boxes around each group of sixteen */
 function group(boxes) {
-  const count = Math.ceil(boxes.length / 4 / FAN);
-  const out = new Float32Array(count * 4);
-  for (let i = 0; i < count; i++) out.set([Infinity, Infinity, -Infinity, -Infinity], i * 4);
-  for (let at = 0; at < boxes.length; at += 4) {
-    const to = Math.floor(at / 4 / FAN) * 4;
-    out[to] = Math.min(out[to], boxes[at]);
-    out[to + 1] = Math.min(out[to + 1], boxes[at + 1]);
-    out[to + 2] = Math.max(out[to + 2], boxes[at + 2]);
-    out[to + 3] = Math.max(out[to + 3], boxes[at + 3]);
+  const out = new Float32Array(Math.ceil(boxes.length / 4 / FAN) * 4);
+  for (let to = 0, from = 0; to < out.length; to += 4) {
+    let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+    for (const end = Math.min(boxes.length, from + 4 * FAN); from < end; from += 4) {
+      if (boxes[from] < left) left = boxes[from];
+      if (boxes[from + 1] < top) top = boxes[from + 1];
+      if (boxes[from + 2] > right) right = boxes[from + 2];
+      if (boxes[from + 3] > bottom) bottom = boxes[from + 3];
+    }
+    [out[to], out[to + 1], out[to + 2], out[to + 3]] = [left, top, right, bottom];
   }
   return out;
 }

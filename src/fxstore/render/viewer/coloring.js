@@ -31,21 +31,32 @@ const MOST_CATEGORIES = 24;
  */
 export function metricColoring(scene, index, range = null) {
   const { name, metric, unit, better } = scene.header.colors[index];
-  const { status, values, reasons } = spreadColor(scene, index);
-  const own = domainOf(scene.columns.get(`color${index}.value`), better);
+  const column = (part) => scene.columns.get(`color${index}.${part}`);
+  const own = domainOf(column("value"), better);
   const domain = own && range ? { ...range, log: own.log && range.min > 0 } : own;
-  const buckets = new Uint8Array(scene.nodeCount);
-  for (let node = 0; node < scene.nodeCount; node++) {
-    const step =
-      status[node] === 0 ? Math.min(STEPS - 1, Math.floor(badness(values[node], domain, better) * STEPS)) : 0;
-    buckets[node] = BUCKET_OF_STATUS[status[node]] + step;
-  }
-  for (const { first, end } of scene.panes)
-    if (buckets.subarray(first, end).every((bucket) => bucket === NO_DATA)) buckets.fill(OTHER, first, end);
-  const counts = countsOf(buckets, FIRST_STEP + STEPS);
+  const spread = spreadColor(column("status"), column("value"), column("reason"), stepsOf(column("value"), domain, better));
+  silence(scene, spread.buckets);
+  const counts = countsOf(spread.buckets, FIRST_STEP + STEPS);
   const steps = Array.from({ length: STEPS }, (_, i) => FIRST_STEP + i);
   const order = [OTHER, NO_DATA, MISSING, ...steps, MINUS_INF, PLUS_INF, NAN];
-  return { name, metric, unit, better, buckets, values, reasons, domain, own, counts, order, categories: null };
+  return { name, metric, unit, better, ...spread, domain, own, counts, order, categories: null };
+}
+
+/** @returns {Uint8Array} where each value stands on the scale, 0 is best, or lowest */
+function stepsOf(values, domain, better) {
+  const out = new Uint8Array(values.length);
+  for (let i = 0; i < values.length; i++)
+    out[i] = Math.min(STEPS - 1, Math.floor(badness(values[i], domain, better) * STEPS));
+  return out;
+}
+
+/** Nodes of panes of which an overlay knows none are of other stages. */
+function silence(scene, buckets) {
+  for (const { first, end } of scene.panes) {
+    let node = first;
+    while (node < end && buckets[node] === NO_DATA) node++;
+    if (node === end) buckets.fill(OTHER, first, end);
+  }
 }
 
 /** @param {import("./scene.js").Scene} scene @returns {Coloring} by what a node is, for pages without a metric */
@@ -57,9 +68,7 @@ export function roleColoring(scene) {
 export function categoryColoring(scene, index) {
   const { name, metric } = scene.header.colors[index];
   const coloring = textColoring(scene, scene.columns.get(`color${index}.text`), name, metric);
-  for (const { first, end } of scene.panes)
-    if (coloring.buckets.subarray(first, end).every((bucket) => bucket === NO_DATA))
-      coloring.buckets.fill(OTHER, first, end);
+  silence(scene, coloring.buckets);
   coloring.counts = countsOf(coloring.buckets, coloring.counts.length);
   return coloring;
 }
@@ -165,16 +174,19 @@ function categoryFills(coloring, theme) {
   return coloring.categories.map((name, i) => known[name] ?? theme.categories[i % theme.categories.length]);
 }
 
-/** Gives each node its status, value and reason, which the payload holds only where there is one. */
-function spreadColor(scene, index) {
-  const status = scene.columns.get(`color${index}.status`);
-  const [given, why] = [scene.columns.get(`color${index}.value`), scene.columns.get(`color${index}.reason`)];
+/** Gives each node its bucket, value and reason, which the payload holds only where there is one. */
+function spreadColor(status, given, why, steps) {
+  const buckets = new Uint8Array(status.length);
   const values = new Float64Array(status.length).fill(NaN);
   const reasons = new Int32Array(status.length).fill(-1);
   let [v, r] = [0, 0];
   for (let node = 0; node < status.length; node++) {
-    if (status[node] === 0) values[node] = given[v++];
-    else if (status[node] === 4) reasons[node] = why[r++];
+    const own = status[node];
+    buckets[node] = BUCKET_OF_STATUS[own];
+    if (own === 0) {
+      buckets[node] += steps[v];
+      values[node] = given[v++];
+    } else if (own === 4) reasons[node] = why[r++];
   }
-  return { status, values, reasons };
+  return { buckets, values, reasons };
 }

@@ -65,12 +65,6 @@ export class Colorings {
       .sort((a, b) => Number(b === used) - Number(a === used));
   }
 
-  /** Makes them all, one at a time, while nothing else is to be done. @param {Window} window */
-  warm(window, index = 0) {
-    if (index >= this.names.length) return;
-    this.at(index);
-    window.setTimeout(() => this.warm(window, index + 1), 20);
-  }
 }
 
 /** @param {{metric: string, name: string}} color @returns {string} */

@@ -65,6 +65,7 @@ export class FXGraphCompare extends Emitter {
    *   of the answer
    */
   selectNode(node, { from = -1, row } = {}) {
+    const opens = !this.selection && this.edge < 0 && !this.module;
     this.#forget();
     this.selection = selectionOf(this.scene, node);
     this.row = row ?? this.rows.findIndex((nodes) => nodes.includes(node));
@@ -74,7 +75,7 @@ export class FXGraphCompare extends Emitter {
     const least = source ? (source.legible ? source.view.scale : 0) : READING_SCALE;
     for (const [number, viewer] of this.viewers.entries()) {
       viewer.setMarks({ selection: this.selection });
-      if (viewer.view) viewer.resize();
+      if (opens) viewer.measure();
       const { lead } = this.selection.shares[number];
       if (lead >= 0) viewer.reveal(lead, viewer.legible || number === from ? 0 : least);
     }

@@ -1,6 +1,7 @@
 // The page's state in the address, so that a link reopens the same view.
 
-const TYPING_MS = 200;
+/** Browsers take their time over an address, so it follows once things are at rest. */
+const WRITE_MS = 250;
 
 /**
  * @typedef {{node: number|null, name: string|null, stage: string|null, run: string|null, color: string|null,
@@ -64,10 +65,15 @@ export function attachDeepLink(app) {
     const node = linkedNode(scene, link);
     if (node >= 0 && node !== compare.selection?.node) compare.selectNode(node);
   };
-  const keep = () => {
+  const write = () => {
     const hash = hashOf(app);
     if (window.location.protocol === "about:" || hash === window.location.hash) return;
     window.history.replaceState(null, "", hash);
+  };
+  let waiting = 0;
+  const keep = () => {
+    window.clearTimeout(waiting);
+    waiting = window.setTimeout(write, WRITE_MS);
   };
   follow();
   const detach = ["selectionchange", "colorchange", "searchchange", "panechange"].map((event) =>
@@ -76,6 +82,7 @@ export function attachDeepLink(app) {
   window.addEventListener("hashchange", follow);
   return () => {
     for (const off of detach) off();
+    window.clearTimeout(waiting);
     window.removeEventListener("hashchange", follow);
   };
 }

@@ -15,7 +15,7 @@ export class DetailsPanel {
    */
   constructor(h, scene, compare) {
     Object.assign(this, { h, scene, compare });
-    this.root = h("section", { class: "fx-details", "aria-label": "Details", tabindex: 0 });
+    this.root = h("section", { class: "fx-details", "aria-label": "Details" });
     compare.on("reachchange", () => this.tellReach());
     this.show([]);
   }
@@ -26,8 +26,7 @@ export class DetailsPanel {
 
   /** @param {number[]} panes those in view, in order */
   show(panes) {
-    this.root.replaceChildren(this.content(panes));
-    this.root.scrollTop = 0;
+    this.root.replaceChildren(this.h("div", { class: "fx-scroller", tabindex: 0 }, this.content(panes)));
     this.tellReach();
   }
 

@@ -4,7 +4,6 @@ import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF, STEPS, s
 import { UNSAID, brief, formatted, grouped, isTime, withUnit } from "./numbers.js";
 import { histogramOf } from "./profile.js";
 
-const BINS = 32;
 const LEAST_HISTOGRAM = 3;
 
 /**
@@ -56,16 +55,15 @@ function scale(h, coloring, style, actions) {
 
 /** Bars above the scale; one finds the nodes whose values lie there. */
 function histogram(h, coloring, find) {
-  const { counts, from, to } = histogramOf(coloring, BINS);
-  const most = Math.max(...counts);
-  const order = coloring.better === "higher" ? [...counts.keys()].reverse() : [...counts.keys()];
-  const bars = order.map((i) => {
-    const title = `${grouped(counts[i])} nodes from ${withUnit(from[i], coloring.unit)} to ${withUnit(to[i], coloring.unit)}`;
-    const last = i === BINS - 1;
-    const onclick = () => counts[i] && find(betweenQuery(coloring.metric, from[i], to[i], last));
+  const bins = histogramOf(coloring);
+  const most = Math.max(...bins.map(({ count }) => count));
+  const bars = bins.map((bin) => {
+    const told = (value) => withUnit(value, coloring.unit);
+    const title = `${grouped(bin.count)} nodes from ${told(bin.from)} to ${told(bin.to)}`;
+    const onclick = () => bin.count && find(betweenQuery(coloring.metric, bin));
     const bar = h("button", { class: "fx-bin", title, "aria-label": title, tabindex: -1, onclick }, h("i", {}));
-    bar.firstChild.style.height = counts[i]
-      ? `${Math.max(LEAST_HISTOGRAM, (100 * Math.sqrt(counts[i])) / Math.sqrt(most))}%`
+    bar.firstChild.style.height = bin.count
+      ? `${Math.max(LEAST_HISTOGRAM, 100 * Math.sqrt(bin.count / most))}%`
       : "0";
     return bar;
   });
@@ -76,11 +74,14 @@ function histogram(h, coloring, find) {
   );
 }
 
-/** @param {string} metric @param {number} from @param {number} to @param {boolean} closed whether `to` belongs to it @returns {string} */
-export function betweenQuery(metric, from, to, closed) {
+/**
+ * @param {string} metric @param {{from: number, to: number, withFrom: boolean, withTo: boolean}} bin
+ * @returns {string} what finds the nodes whose values lie there
+ */
+export function betweenQuery(metric, { from, to, withFrom, withTo }) {
   const name = /[\s"]/.test(metric) ? metric.replaceAll('"', "") : metric;
   const word = (op, value) => (name.includes(" ") ? `"${name}${op}${value}"` : `${name}${op}${value}`);
-  return `${word(">=", from)} ${word(closed ? "<=" : "<", to)}`;
+  return `${word(withFrom ? ">=" : ">", from)} ${word(withTo ? "<=" : "<", to)}`;
 }
 
 /** Two fields for the ends of the scale; empty ones give it its own again. */

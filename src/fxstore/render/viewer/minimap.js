@@ -2,6 +2,7 @@
 
 import { MISSING, OTHER } from "./coloring.js";
 import { frameIn, inStrip, stretchOf } from "./overview.js";
+import { watchSize } from "./sizes.js";
 import { centred, visibleBox } from "./viewport.js";
 
 export class Minimap {
@@ -21,18 +22,22 @@ export class Minimap {
       onpointermove: (event) => event.buttons & 1 && this.#go(event),
       onkeydown: (event) => this.#key(event),
     });
+    this.context = this.canvas.getContext("2d", { alpha: false });
     this.picture = h("canvas", {});
     this.drawn = null;
+    this.size = { width: 0, height: 0 };
     viewer.on("painted", () => this.paint());
+    this.unwatch = watchSize(this.canvas, (size) => {
+      this.size = size;
+      this.paint();
+    });
   }
 
   paint() {
-    const { viewer, canvas } = this;
-    const size = { width: canvas.clientWidth, height: canvas.clientHeight };
-    if (!size.width || !size.height) return;
+    const { viewer, context, size } = this;
+    if (!size.width || !size.height || !viewer.view) return;
     const stretch = stretchOf(viewer.pane.extent, size);
     this.#draw(size, stretch);
-    const context = canvas.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(this.picture, 0, 0);
     context.setTransform(viewer.ratio, 0, 0, viewer.ratio, 0, 0);
@@ -48,7 +53,7 @@ export class Minimap {
     this.drawn = key;
     for (const canvas of [this.canvas, this.picture])
       [canvas.width, canvas.height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
-    const context = this.picture.getContext("2d");
+    const context = this.picture.getContext("2d", { alpha: false });
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = ink.theme.chrome.raised;
     context.fillRect(0, 0, size.width, size.height);
@@ -78,7 +83,7 @@ export class Minimap {
       tick(node, ink.theme.graph.hit, 5);
     }
     for (const { node } of marks.selection?.shares[pane.number].members ?? [])
-      tick(node, ink.theme.graph.select, this.canvas.clientWidth);
+      tick(node, ink.theme.graph.select, this.size.width);
   }
 
   #frame(context, stretch, size) {
@@ -89,7 +94,8 @@ export class Minimap {
     context.strokeRect(...frameIn(stretch, box, size));
     const { top, bottom } = viewer.pane.extent;
     const part = Math.round((100 * (box.top - top)) / Math.max(1, bottom - top));
-    this.canvas.setAttribute("aria-valuenow", String(Math.min(100, Math.max(0, part))));
+    const now = String(Math.min(100, Math.max(0, part)));
+    if (this.canvas.getAttribute("aria-valuenow") !== now) this.canvas.setAttribute("aria-valuenow", now);
   }
 
   #grab(event) {

@@ -2,10 +2,13 @@
 
 import { ownParts, paneBox, statusOf } from "./panebox.js";
 import { grouped } from "./numbers.js";
+import { watchSize } from "./sizes.js";
 import { splitter } from "./splitter.js";
 import { visible } from "./visible.js";
 
 const LEAST_PANE_PX = 80;
+/** As the style sheet has it, with its bar. */
+const NARROWEST_PX = 117;
 
 export class PaneRow {
   /**
@@ -26,6 +29,7 @@ export class PaneRow {
     );
     this.bars = scene.panes.map((pane) => this.bar(pane.number));
     this.root = h("div", { class: "fx-panes" });
+    this.unwatch = watchSize(this.root, ({ width }) => (this.room = width));
     this.toggles = scene.panes.map((pane) => this.toggleButton(pane));
     this.switches = h("div", {
       class: "fx-switches",
@@ -110,6 +114,7 @@ export class PaneRow {
 
   /** Brings a pane itself into view, where they do not all fit side by side. @param {number} pane */
   scrollTo(pane) {
+    if (this.shown().length * NARROWEST_PX < this.room) return;
     this.boxes[pane].root.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 

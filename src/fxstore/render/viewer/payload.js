@@ -12,11 +12,13 @@ const TYPES = { i1: Int8Array, i2: Int16Array, i4: Int32Array, f8: Float64Array 
 
 /** @param {string} text @returns {Promise<ArrayBuffer>} */
 export async function inflate(text) {
-  const binary = atob(text.trim());
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([bytesOf(text.trim())]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
+}
+
+/** @param {string} base64 */
+function bytesOf(base64) {
+  return Uint8Array.fromBase64?.(base64) ?? Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 }
 
 /** @param {ArrayBuffer} buffer @returns {Payload} */

@@ -1,6 +1,6 @@
 // A metric along the graph's order, and its distribution: what the strip and the histogram draw.
 
-import { FIRST_STEP, positionIn } from "./coloring.js";
+import { FIRST_STEP, STEPS, positionIn, valueAt } from "./coloring.js";
 import { severity } from "./modules.js";
 
 /**
@@ -12,25 +12,23 @@ import { severity } from "./modules.js";
  * @param {{first: number, end: number}} pane @param {import("./coloring.js").Coloring} coloring @param {number} bins
  * @returns {(Bin|null)[]} one per part of the order; null where nothing is measured
  */
-export function profileOf({ first, end }, coloring, bins) {
+export function profileOf({ first, end }, { buckets, values, domain }, bins) {
   const out = new Array(bins).fill(null);
-  if (!coloring.domain) return out;
   const count = Math.max(1, end - first);
-  for (let node = first; node < end; node++) {
-    const bucket = coloring.buckets[node];
-    const worth = severity(bucket);
+  for (let node = domain ? first : end; node < end; node++) {
+    const worth = severity(buckets[node]);
     if (worth < 0) continue;
-    const broken = bucket < FIRST_STEP;
-    const at = broken ? null : positionIn(coloring.values[node], coloring.domain);
     const i = Math.min(bins - 1, Math.floor(((node - first) * bins) / count));
-    const bin = (out[i] ??= { node, low: at ?? 1, high: at ?? 0, broken: false });
-    if (worth > severity(coloring.buckets[bin.node])) bin.node = node;
-    bin.broken ||= broken;
-    if (at === null) continue;
-    bin.low = Math.min(bin.low, at);
-    bin.high = Math.max(bin.high, at);
+    const bin = (out[i] ??= { node, low: Infinity, high: -Infinity, broken: false });
+    if (worth > severity(buckets[bin.node])) bin.node = node;
+    if (buckets[node] < FIRST_STEP) bin.broken = true;
+    else {
+      if (values[node] < bin.low) bin.low = values[node];
+      if (values[node] > bin.high) bin.high = values[node];
+    }
   }
-  return out;
+  const place = (value, none) => (Number.isFinite(value) ? positionIn(value, domain) : none);
+  return out.map((bin) => bin && { ...bin, low: place(bin.low, 1), high: place(bin.high, 0) });
 }
 
 /** @param {{first: number, end: number}} pane @param {number} part 0 to 1 @param {import("./coloring.js").Coloring} coloring
@@ -44,18 +42,24 @@ export function nodeAlong({ first, end }, part, coloring) {
 }
 
 /**
- * @param {import("./coloring.js").Coloring} coloring @param {number} bins
- * @returns {{counts: Int32Array, from: number[], to: number[]}} finite values over the scale's span, in its spacing
+ * How finite values are spread over the scale, one bin for each of its steps; what lies beyond its ends is in the last ones.
+ * @param {import("./coloring.js").Coloring} coloring
+ * @returns {{count: number, from: number, to: number, withFrom: boolean, withTo: boolean}[]} from best to worst, or from
+ *   low to high; withFrom, withTo: whether that end belongs to the bin
  */
-export function histogramOf(coloring, bins) {
-  const counts = new Int32Array(bins);
-  const { domain, values, buckets } = coloring;
-  for (let node = 0; node < values.length; node++)
-    if (buckets[node] >= FIRST_STEP) counts[Math.min(bins - 1, Math.floor(positionIn(values[node], domain) * bins))]++;
-  const edge = (i) =>
-    domain.log
-      ? domain.min * (domain.max / domain.min) ** (i / bins)
-      : domain.min + ((domain.max - domain.min) * i) / bins;
-  const edges = Array.from({ length: bins + 1 }, (_, i) => edge(i));
-  return { counts, from: edges.slice(0, -1), to: edges.slice(1) };
+export function histogramOf({ counts, domain, own, better }) {
+  const falling = better === "higher";
+  const edge = (step) => valueAt(falling ? 1 - step / STEPS : step / STEPS, domain);
+  return Array.from({ length: STEPS }, (_, step) => {
+    const count = counts[FIRST_STEP + step];
+    const [lowest, highest] = [step === (falling ? STEPS - 1 : 0), step === (falling ? 0 : STEPS - 1)];
+    const [from, to] = falling ? [edge(step + 1), edge(step)] : [edge(step), edge(step + 1)];
+    return {
+      count,
+      from: lowest ? own.min : from,
+      to: highest ? own.max : to,
+      withFrom: lowest || !falling,
+      withTo: highest || falling,
+    };
+  });
 }

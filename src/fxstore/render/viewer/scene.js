@@ -2,12 +2,12 @@
 
 import { adjacencyOf } from "./adjacency.js";
 import { hierarchyOf } from "./blocks.js";
+import { blockBoxes, edgeBoxes, hideEdges, nodeBoxes } from "./boxes.js";
 import { BoxTree } from "./boxtree.js";
 import { foldingOf } from "./folding.js";
 import { frameOf, placeGraphs } from "./place.js";
 
 export const IN_CLOSED_GRAPH = -2;
-const NOWHERE = [Infinity, Infinity, -Infinity, -Infinity];
 const CLOSED_GRAPH_WIDTH = 300;
 
 /**
@@ -20,6 +20,7 @@ const CLOSED_GRAPH_WIDTH = 300;
 
 export class Scene {
   #adjacency = null;
+  #numbers = null;
 
   /** @param {import("./payload.js").Payload} payload */
   constructor({ header, columns }) {
@@ -48,7 +49,6 @@ export class Scene {
     this.edgeDst = columns.get("edge.dst");
     this.cornerStart = starts(columns.get("edge.corners"));
     this.setStart = starts(columns.get("set.size"));
-    this.numbers = firstNumbers(this.nids);
     /** @type {PaneScene[]} */
     this.panes = panesOf(header);
     for (const pane of this.panes) this.place(pane);
@@ -72,7 +72,8 @@ export class Scene {
 
   /** @param {number} nid @returns {number} the first node of that nid, or -1 */
   nodeOf(nid) {
-    return this.numbers.get(Number(nid)) ?? -1;
+    this.#numbers ??= firstNumbers(this.nids);
+    return this.#numbers.get(Number(nid)) ?? -1;
   }
 
   /** @param {number} node @returns {PaneScene} */
@@ -109,9 +110,9 @@ export class Scene {
 
   /** Moves a pane's nodes, corners and blocks to where its graphs stand, folded, and indexes them. @param {PaneScene} pane */
   place(pane) {
-    const { holder, around, maps } = foldingOf(this, pane);
+    const folds = pane.closed.size > 0 || pane.closedGraphs.size > 0;
+    const { around, maps } = this.#fold(pane, folds);
     pane.around = around;
-    this.holder.set(holder, pane.first);
     for (const [i, graph] of pane.graphs.entries()) {
       graph.closed = pane.closedGraphs.has(graph.number);
       graph.height = graph.closed ? 0 : maps[i](graph.fullHeight);
@@ -121,40 +122,50 @@ export class Scene {
     pane.extent = placeGraphs(pane.graphs, (node) => mapOf(node)(this.base.y[node]));
     for (const [i, graph] of pane.graphs.entries()) {
       if (graph.closed) this.#hide(graph);
-      else this.#put(graph, maps[i], pane.closed);
+      else this.#put(graph, folds ? maps[i] : null, pane.closed);
     }
-    pane.nodeTree = new BoxTree(pane.end - pane.first, (i, out, at) => this.nodeBox(pane.first + i, out, at));
-    pane.blockTree = new BoxTree(...this.#blockBoxes(pane));
-    pane.edgeTree = new BoxTree(pane.endEdge - pane.firstEdge, (i, out, at) =>
-      this.edgeBox(pane.firstEdge + i, out, at),
-    );
+    pane.nodeTree = new BoxTree(nodeBoxes(this, pane.first, pane.end));
+    pane.blockTree = new BoxTree(blockBoxes(this, pane));
+    const edges = edgeBoxes(this, pane.firstEdge, pane.endEdge);
+    if (folds) hideEdges(this, pane, edges);
+    pane.edgeTree = new BoxTree(edges);
   }
 
+  /** Notes what holds each node of a pane. */
+  #fold(pane, folds) {
+    if (!folds) {
+      this.holder.fill(-1, pane.first, pane.end);
+      return { around: null, maps: pane.graphs.map(() => (y) => y) };
+    }
+    const { holder, around, maps } = foldingOf(this, pane);
+    this.holder.set(holder, pane.first);
+    return { around, maps };
+  }
+
+  /** @param {import("./place.js").Graph} graph @param {((y: number) => number)|null} map of folded heights @param {Set<number>} closed */
   #put(graph, map, closed) {
     const { base } = this;
     const nodes = [graph.first, graph.first + graph.nodes];
     const corners = [this.cornerStart[graph.firstEdge], this.cornerStart[graph.firstEdge + graph.edges]];
-    const blocks = [graph.firstBlock, graph.firstBlock + graph.blocks];
-    const moved = (values, out, [from, to], at) => {
-      for (let i = from; i < to; i++) out[i] = at(values[i]);
-    };
-    const [across, down] = [(x) => x + graph.x, (y) => map(y) + graph.y];
-    moved(base.x, this.x, nodes, across);
-    moved(base.y, this.y, nodes, down);
-    moved(base.cornerX, this.cornerX, corners, across);
-    moved(base.cornerY, this.cornerY, corners, down);
-    moved(base.blocks[1], this.blocks[1], blocks, down);
-    for (let b = blocks[0]; b < blocks[1]; b++) {
+    moved(base.x, this.x, nodes, graph.x);
+    moved(base.y, this.y, nodes, graph.y, map);
+    moved(base.width, this.width, nodes, 0);
+    moved(base.height, this.height, nodes, 0);
+    moved(base.cornerX, this.cornerX, corners, graph.x);
+    moved(base.cornerY, this.cornerY, corners, graph.y, map);
+    const down = (y) => (map ? map(y) : y) + graph.y;
+    for (let b = graph.firstBlock; b < graph.firstBlock + graph.blocks; b++) {
       const [left, width] = this.#widthOf(b, closed.has(b));
       this.blocks[0][b] = left + graph.x;
+      this.blocks[1][b] = down(base.blocks[1][b]);
       this.blocks[2][b] = width;
       this.blocks[3][b] = down(base.blocks[1][b] + base.blocks[3][b]) - this.blocks[1][b];
     }
-    for (let node = nodes[0]; node < nodes[1]; node++) {
+    for (let node = nodes[0]; map && node < nodes[1]; node++) {
       const b = this.holder[node];
+      if (b < 0) continue;
       const [left, top, width, height] = this.blocks.map((column) => column[b]);
-      if (b >= 0) this.#stand(node, left + width / 2, top + height / 2, width, height);
-      else [this.width[node], this.height[node]] = [base.width[node], base.height[node]];
+      this.#stand(node, left + width / 2, top + height / 2, width, height);
     }
   }
 
@@ -177,46 +188,12 @@ export class Scene {
   #stand(node, x, y, width, height) {
     [this.x[node], this.y[node], this.width[node], this.height[node]] = [x, y, width, height];
   }
+}
 
-  /** @returns {[number, (i: number, out: Float32Array, at: number) => void]} blocks in closed ones are nowhere */
-  #blockBoxes(pane) {
-    const first = pane.graphs[0]?.firstBlock ?? 0;
-    const count = pane.graphs.reduce((sum, graph) => sum + graph.blocks, 0);
-    const hidden = new Set(pane.graphs.filter((graph) => graph.closed));
-    const [lefts, tops, widths, heights] = this.blocks;
-    const write = (i, out, at) => {
-      const b = first + i;
-      const inClosed = pane.around && pane.around[i] >= 0 && pane.around[i] !== b;
-      const gone =
-        inClosed ||
-        (hidden.size && [...hidden].some(({ firstBlock, blocks }) => b >= firstBlock && b < firstBlock + blocks));
-      out.set(gone ? NOWHERE : [lefts[b], tops[b], lefts[b] + widths[b], tops[b] + heights[b]], at);
-    };
-    return [count, write];
-  }
-
-  nodeBox(node, out, at) {
-    if (this.holder[node] !== -1) return out.set(NOWHERE, at);
-    out[at] = this.x[node] - this.width[node] / 2;
-    out[at + 1] = this.y[node] - this.height[node] / 2;
-    out[at + 2] = out[at] + this.width[node];
-    out[at + 3] = out[at + 1] + this.height[node];
-  }
-
-  edgeBox(edge, out, at) {
-    if (this.isHidden(edge)) return out.set(NOWHERE, at);
-    let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
-    for (let i = this.cornerStart[edge]; i < this.cornerStart[edge + 1]; i++) {
-      left = Math.min(left, this.cornerX[i]);
-      right = Math.max(right, this.cornerX[i]);
-      top = Math.min(top, this.cornerY[i]);
-      bottom = Math.max(bottom, this.cornerY[i]);
-    }
-    out[at] = left;
-    out[at + 1] = top;
-    out[at + 2] = right;
-    out[at + 3] = bottom;
-  }
+/** Copies a part of some lengths, mapped and then shifted. */
+function moved(values, out, [from, to], by, map = null) {
+  if (!map && !by) return out.set(values.subarray(from, to), from);
+  for (let i = from; i < to; i++) out[i] = (map ? map(values[i]) : values[i]) + by;
 }
 
 /** @param {ArrayLike<number>} column in half pixels @returns {Float32Array} in pixels */

@@ -79,8 +79,14 @@ export class SearchIndex {
     };
   }
 
-  inTexts(fields, text) {
+  /** Makes what the first search needs. */
+  prepare() {
     this.texts ??= new TextIndex(this.scene.strings);
+    for (const field of TEXT_FIELDS) this.scene.columns.get(`node.${field}`);
+  }
+
+  inTexts(fields, text) {
+    this.prepare();
     const hits = this.texts.find(text);
     const columns = fields.map((field) => this.scene.columns.get(`node.${field}`));
     if (columns.length !== TEXT_FIELDS.length) return (node) => hits[columns[0][node]] === 1;

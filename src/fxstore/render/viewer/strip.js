@@ -3,6 +3,7 @@
 import { OTHER } from "./coloring.js";
 import { metricText } from "./metrictext.js";
 import { nodeAlong, profileOf } from "./profile.js";
+import { watchSize } from "./sizes.js";
 import { visible } from "./visible.js";
 
 const STRIP_PAD = 4;
@@ -21,9 +22,15 @@ export class Strip {
       onclick: (event) => this.#click(event),
       onpointermove: (event) => this.#tell(event),
     });
+    this.context = this.canvas.getContext("2d", { alpha: false });
+    this.size = { width: 0, height: 0 };
     this.note = h("span", { class: "fx-strip-note fx-muted" });
     this.root = h("div", { class: "fx-strip" }, this.canvas, this.note);
     viewer.on("painted", () => this.paint());
+    this.unwatch = watchSize(this.canvas, (size) => {
+      this.size = size;
+      this.paint();
+    });
   }
 
   /** @returns {boolean} whether the metric is of this pane */
@@ -34,17 +41,15 @@ export class Strip {
   }
 
   paint() {
-    const { canvas, viewer } = this;
+    const { canvas, context, size, viewer } = this;
     const { coloring, theme } = viewer.ink;
-    const size = { width: canvas.clientWidth, height: canvas.clientHeight };
-    if (!size.width || !size.height) return;
+    if (!size.width || !size.height || !viewer.view) return;
     const marks = viewer.marks.selection?.shares[viewer.pane.number].lead ?? -1;
     const key = [size.width, size.height, viewer.ink.style, viewer.ratio, marks];
     if (this.drawn?.every((part, i) => part === key[i])) return;
     this.drawn = key;
     const { ratio } = viewer;
     [canvas.width, canvas.height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
-    const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = theme.graph.paper;
     context.fillRect(0, 0, size.width, size.height);

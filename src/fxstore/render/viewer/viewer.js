@@ -11,6 +11,7 @@ import { paintClosed } from "./paintclosed.js";
 import { paintBlocks, paintEdges, paintFrames } from "./paintgraph.js";
 import { markBox, paintMarks } from "./paintmarks.js";
 import { paintNodes } from "./paintnodes.js";
+import { watchSize } from "./sizes.js";
 import { styleOf } from "./coloring.js";
 import { between, centred, fitted, opening, panned, toScreen, visibleBox, zoomed } from "./viewport.js";
 import { visible } from "./visible.js";
@@ -42,7 +43,7 @@ export class FXGraphViewer extends Emitter {
     this.canvas.setAttribute("aria-roledescription", "graph");
     this.canvas.setAttribute("aria-label", `${visible(this.pane.title)}, ${this.pane.end - this.pane.first} nodes`);
     mount.append(this.canvas);
-    this.context = this.canvas.getContext("2d");
+    this.context = this.canvas.getContext("2d", { alpha: false });
     this.backdrop = new Backdrop(() => this.document.createElement("canvas"));
     this.height = typicalHeight(scene.height, this.pane.first, this.pane.end);
     this.size = { width: 0, height: 0 };
@@ -59,8 +60,7 @@ export class FXGraphViewer extends Emitter {
       stats: null,
     };
     this.setTheme(theme);
-    this.observer = new this.window.ResizeObserver(() => this.resize());
-    this.observer.observe(this.canvas);
+    this.unwatch = watchSize(this.canvas, (size) => this.resize(size));
     this.detach = attachGestures(this.canvas, this.#gestures());
   }
 
@@ -170,11 +170,20 @@ export class FXGraphViewer extends Emitter {
     return levelOf(this.view?.scale ?? 0, this.height) === NEAR;
   }
 
-  /** Follows the canvas: what is in the middle of its upper edge stays there. */
-  resize() {
-    const { clientWidth: width, clientHeight: height } = this.canvas;
+  /** Takes the size that its canvas has come to have, before the browser tells. */
+  measure() {
+    if (this.view && this.#take({ width: this.canvas.clientWidth, height: this.canvas.clientHeight })) this.redraw();
+  }
+
+  /** @param {import("./viewport.js").Size} size of the canvas */
+  resize(size) {
+    if (this.#take(size)) this.#frame();
+  }
+
+  /** Follows the canvas: what is in the middle of its upper edge stays there. @returns {boolean} whether it has changed */
+  #take({ width, height }) {
     const same = width === this.size.width && height === this.size.height;
-    if (!width || !height || (same && this.ratio === this.window.devicePixelRatio)) return;
+    if (!width || !height || (same && this.ratio === this.window.devicePixelRatio)) return false;
     const first = !this.view;
     const moved = (width - this.size.width) / 2;
     this.size = { width, height };
@@ -187,7 +196,7 @@ export class FXGraphViewer extends Emitter {
     this.backdrop.stale = true;
     if (this.pending) this.reveal(this.pending.node, this.pending.least, false);
     this.pending = null;
-    this.#frame();
+    return true;
   }
 
   redraw() {
@@ -196,7 +205,7 @@ export class FXGraphViewer extends Emitter {
 
   destroy() {
     this.detach();
-    this.observer.disconnect();
+    this.unwatch();
     this.window.cancelAnimationFrame(this.frame);
     this.window.clearTimeout(this.settle);
     this.canvas.remove();
@@ -291,14 +300,12 @@ export class FXGraphViewer extends Emitter {
     this.window.cancelAnimationFrame(this.frame);
     this.frame = null;
     if (!this.view) return;
-    if (this.window.devicePixelRatio !== this.ratio) return this.resize();
+    if (this.window.devicePixelRatio !== this.ratio) return this.resize(this.size);
     this.#advance();
     this.#refresh();
     const { context, ratio, size, view } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = this.ink.theme.graph.paper;
-    context.fillRect(0, 0, size.width, size.height);
-    this.backdrop.copy(context, view);
+    this.backdrop.copy(context, view, size);
     paintMarks(context, this.ink, this.pane, view, size, levelOf(view.scale, this.height), this.marks);
     this.emit("painted", { view });
   }
@@ -321,7 +328,10 @@ export class FXGraphViewer extends Emitter {
       this.settle = this.window.setTimeout(() => this.#settled(), SETTLE_MS);
       return;
     }
-    backdrop.render(view, size, this.pane.extent, this.ratio, (context, box) => this.#paint(context, box));
+    const { paper } = this.ink.theme.graph;
+    backdrop.render({ view, size, extent: this.pane.extent, ratio: this.ratio, paper }, (context, box) =>
+      this.#paint(context, box),
+    );
   }
 
   #settled() {

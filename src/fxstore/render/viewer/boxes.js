@@ -1,0 +1,64 @@
+// The boxes of nodes, edges and modules as a spatial index wants them; what cannot be seen is nowhere.
+
+/** @param {Float32Array} out @param {number} at */
+function nowhere(out, at) {
+  out.fill(Infinity, at, at + 2).fill(-Infinity, at + 2, at + 4);
+}
+
+/** @param {import("./scene.js").Scene} scene @param {number} first @param {number} end @returns {Float32Array} of nodes */
+export function nodeBoxes({ x, y, width, height, holder }, first, end) {
+  const out = new Float32Array((end - first) * 4);
+  for (let node = first, at = 0; node < end; node++, at += 4) {
+    if (holder[node] !== -1) {
+      nowhere(out, at);
+      continue;
+    }
+    const [halfWidth, halfHeight] = [width[node] / 2, height[node] / 2];
+    out[at] = x[node] - halfWidth;
+    out[at + 1] = y[node] - halfHeight;
+    out[at + 2] = x[node] + halfWidth;
+    out[at + 3] = y[node] + halfHeight;
+  }
+  return out;
+}
+
+/** @param {import("./scene.js").Scene} scene @param {number} first @param {number} end @returns {Float32Array} of edges */
+export function edgeBoxes(scene, first, end) {
+  const { cornerStart, cornerX, cornerY } = scene;
+  const out = new Float32Array((end - first) * 4);
+  for (let edge = first, at = 0; edge < end; edge++, at += 4) {
+    let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+    const stop = cornerStart[edge + 1];
+    for (let i = cornerStart[edge]; i < stop; i++) {
+      const [x, y] = [cornerX[i], cornerY[i]];
+      if (x < left) left = x;
+      if (x > right) right = x;
+      if (y < top) top = y;
+      if (y > bottom) bottom = y;
+    }
+    [out[at], out[at + 1], out[at + 2], out[at + 3]] = [left, top, right, bottom];
+  }
+  return out;
+}
+
+/** @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane @param {Float32Array} boxes of its edges */
+export function hideEdges(scene, pane, boxes) {
+  for (let edge = pane.firstEdge; edge < pane.endEdge; edge++)
+    if (scene.isHidden(edge)) nowhere(boxes, (edge - pane.firstEdge) * 4);
+}
+
+/** @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane @returns {Float32Array} of its modules */
+export function blockBoxes({ blocks }, pane) {
+  const [lefts, tops, widths, heights] = blocks;
+  const first = pane.graphs[0]?.firstBlock ?? 0;
+  const count = pane.graphs.reduce((sum, graph) => sum + graph.blocks, 0);
+  const out = new Float32Array(count * 4);
+  for (let i = 0; i < count; i++) {
+    const b = first + i;
+    if (pane.around && pane.around[i] >= 0 && pane.around[i] !== b) nowhere(out, i * 4);
+    else out.set([lefts[b], tops[b], lefts[b] + widths[b], tops[b] + heights[b]], i * 4);
+  }
+  for (const { closed, firstBlock, blocks: own } of pane.graphs)
+    if (closed) for (let b = firstBlock; b < firstBlock + own; b++) nowhere(out, (b - first) * 4);
+  return out;
+}
