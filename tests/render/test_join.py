@@ -24,9 +24,9 @@ def test_a_module_imported_twice_stands_once() -> None:
 
 
 def test_a_browser_need_not_read_comments_and_indents() -> None:
-    text = '// one\nexport function one() {\n  // two\n  /** three\n   * four */\n  return /** five */ (6); // seven\n}\n'
+    text = "// one\nexport function one() {\n  // two\n  /** three\n   * four */\n  return /** five */ (6); // 7\n}\n"
     script = join("one.js", lambda _: text)
-    assert script == "// one.js\nfunction one() {\nreturn /** five */ (6); // seven\n}\n"
+    assert script == "// one.js\nfunction one() {\nreturn /** five */ (6); // 7\n}\n"
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,10 @@ export class PageApp {
     this.build();
     this.listen();
     this.showColor();
-    this.prepared = this.window.setTimeout(() => (this.stopPreparing = whenIdle(this.window, this.preparations())), PREPARE_AFTER_MS);
+    this.prepared = this.window.setTimeout(
+      () => (this.stopPreparing = whenIdle(this.window, this.preparations())),
+      PREPARE_AFTER_MS,
+    );
   }
 
   /** What the first click, key stroke or other colour would have to wait for. */

@@ -34,7 +34,12 @@ export function metricColoring(scene, index, range = null) {
   const column = (part) => scene.columns.get(`color${index}.${part}`);
   const own = domainOf(column("value"), better);
   const domain = own && range ? { ...range, log: own.log && range.min > 0 } : own;
-  const spread = spreadColor(column("status"), column("value"), column("reason"), stepsOf(column("value"), domain, better));
+  const spread = spreadColor(
+    column("status"),
+    column("value"),
+    column("reason"),
+    stepsOf(column("value"), domain, better),
+  );
   silence(scene, spread.buckets);
   const counts = countsOf(spread.buckets, FIRST_STEP + STEPS);
   const steps = Array.from({ length: STEPS }, (_, i) => FIRST_STEP + i);

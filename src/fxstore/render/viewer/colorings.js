@@ -64,7 +64,6 @@ export class Colorings {
       .filter(({ categories }) => !categories)
       .sort((a, b) => Number(b === used) - Number(a === used));
   }
-
 }
 
 /** @param {{metric: string, name: string}} color @returns {string} */

@@ -62,9 +62,7 @@ function histogram(h, coloring, find) {
     const title = `${grouped(bin.count)} nodes from ${told(bin.from)} to ${told(bin.to)}`;
     const onclick = () => bin.count && find(betweenQuery(coloring.metric, bin));
     const bar = h("button", { class: "fx-bin", title, "aria-label": title, tabindex: -1, onclick }, h("i", {}));
-    bar.firstChild.style.height = bin.count
-      ? `${Math.max(LEAST_HISTOGRAM, 100 * Math.sqrt(bin.count / most))}%`
-      : "0";
+    bar.firstChild.style.height = bin.count ? `${Math.max(LEAST_HISTOGRAM, 100 * Math.sqrt(bin.count / most))}%` : "0";
     return bar;
   });
   return h(
