@@ -33,14 +33,7 @@ class Page:
 
     @cached_property
     def _html(self) -> str:
-        style, script = _source("style.css"), _script()
-        policy = (
-            f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-            "base-uri 'none'; form-action 'none'"
-        )
-        data = payload.compress(payload.encode(self.model))
-        page = string.Template(_source("page.html"))
-        return page.substitute(policy=policy, style=style, script=script, payload=data)
+        return framed(_script(), payload.compress(payload.encode(self.model)))
 
     def html(self) -> str:
         """Returns the page; the same text for the same model, and no part of it is made of the model's strings."""
@@ -75,6 +68,17 @@ class Page:
         return _FRAME.format(html.escape(self.html(), quote=True))
 
 
+def framed(script: str, data: str) -> str:
+    """Returns a page that runs a script, and nothing else, over packed data."""
+    style = page_style()
+    policy = (
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = string.Template(source("page.html"))
+    return page.substitute(policy=policy, style=style, script=script, payload=data)
+
+
 def _write(target: Path, text: str) -> None:
     """Writes through a temporary file beside the target, so that no reader sees half a page."""
     handle, name = tempfile.mkstemp(prefix=f".{target.name}-", suffix=".part", dir=target.parent)
@@ -91,14 +95,28 @@ def _write(target: Path, text: str) -> None:
 
 
 @cache
-def _source(name: str) -> str:
+def source(name: str) -> str:
+    """Returns one of the viewer's files."""
     return (resources.files("fxstore.render") / "viewer" / name).read_text(encoding="utf-8")
 
 
 @cache
 def _script() -> str:
-    return join(_ENTRY, _source)
+    return join(_ENTRY, source)
 
 
-def _digest(text: str) -> str:
+@cache
+def embed_style() -> str:
+    """Returns the style sheet of viewers in other pages: nothing in it is about more than they hold."""
+    return source("style.css") + source("embed.css")
+
+
+@cache
+def page_style() -> str:
+    """Returns the style sheet of a page of our own."""
+    return source("page.css") + embed_style()
+
+
+def digest(text: str) -> str:
+    """Returns what a content security policy calls a script or style by."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -30,11 +30,20 @@ export class PageApp {
   /**
    * @param {HTMLElement} root @param {import("./scene.js").Scene} scene
    * @param {boolean} [alone] whether keys pressed anywhere on the page are meant for it, not only those within `root`
+   * @param {{colorings?: any, tools?: (app: PageApp) => HTMLElement[]}} [parts] colourings other than the scene's own;
+   *   what else stands in the top bar
    */
-  constructor(root, scene, alone = false) {
-    Object.assign(this, { root, scene, alone, document: root.ownerDocument, window: root.ownerDocument.defaultView });
+  constructor(root, scene, alone = false, { colorings = new Colorings(scene), tools = () => [] } = {}) {
+    Object.assign(this, {
+      root,
+      scene,
+      alone,
+      colorings,
+      tools,
+      document: root.ownerDocument,
+      window: root.ownerDocument.defaultView,
+    });
     const h = (this.h = builder(this.document));
-    this.colorings = new Colorings(scene);
     this.themes = new ThemeSwitch(h, root, (theme) => this.setTheme(theme));
     this.panes = new PaneRow(h, scene, {
       fit: (pane) => this.compare.viewers[pane].zoomToFit(),
@@ -125,6 +134,7 @@ export class PageApp {
       this.legend,
       h("span", { class: "fx-grow" }),
       this.panes.switches,
+      ...this.tools(this),
       h("button", { title: "Fit every pane (f)", onclick: () => this.compare.zoomToFit() }, "Fit"),
       this.views.root,
       this.exports.root,
@@ -210,9 +220,10 @@ export class PageApp {
   }
 
   key(event) {
-    if (!this.alone && !this.root.contains(event.target)) return;
-    const typing = event.target.closest?.("input, select, textarea, dialog[open]") != null;
-    const focused = this.compare.viewers.findIndex((viewer) => viewer.canvas === event.target);
+    const [target] = event.composedPath();
+    if (!this.alone && !this.root.contains(target)) return;
+    const typing = target.closest?.("input, select, textarea, dialog[open]") != null;
+    const focused = this.compare.viewers.findIndex((viewer) => viewer.canvas === target);
     const action = actionOf(event, { typing, onCanvas: focused >= 0 });
     if (!action || event.defaultPrevented || (action[0] === "clear" && this.help.open)) return;
     if (action[0] !== "clear") event.preventDefault();

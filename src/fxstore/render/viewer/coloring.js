@@ -18,7 +18,9 @@ const MOST_CATEGORIES = 24;
 
 /**
  * @typedef {{name: string, metric: string, unit: string|null, better: string|null, buckets: Uint8Array, values: Float64Array,
- *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>}} Coloring
+ *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>,
+ *   legend?: {label: string, color: string|null}[], fillsOf?: (theme: import("./themes.js").Theme, styleOf: any) => string[]}} Coloring
+ *   legend, fillsOf: of colours that the payload gives, instead of those of the theme
  *   own: the domain that it has unless another one is asked for; order: buckets as they are painted, what matters most last
  * @typedef {{min: number, max: number, log: boolean}} Domain
  * @typedef {{fills: string[], inks: string[], hatches: (string|null)[]}} BucketStyle
@@ -116,7 +118,7 @@ export function textColoring(scene, column, name, metric) {
 export function styleOf(coloring, theme) {
   const { nodata, missing, inf, nan, other } = theme.graph;
   const special = [nodata, missing, inf, inf, nan, other];
-  const fills = [...special, ...(coloring.categories ? categoryFills(coloring, theme) : stepFills(coloring, theme))];
+  const fills = [...special, ...fillsOf(coloring, theme)];
   const hatches = [null, "dot", "cross", "cross", "stripe", null];
   return { fills, inks: fills.map(inkOn), hatches };
 }
@@ -167,6 +169,11 @@ function smallestPositive(values) {
   let least = Infinity;
   for (let i = 0; i < values.length; i++) if (values[i] > 0) least = Math.min(least, values[i]);
   return least;
+}
+
+function fillsOf(coloring, theme) {
+  if (coloring.fillsOf) return coloring.fillsOf(theme, styleOf);
+  return coloring.categories ? categoryFills(coloring, theme) : stepFills(coloring, theme);
 }
 
 function stepFills(coloring, theme) {

@@ -64,20 +64,29 @@ export class FXGraphCompare extends Emitter {
    * @param {{from?: number, row?: number}} [options] from: the pane that was clicked, whose scale the others take; row:
    *   of the answer
    */
-  selectNode(node, { from = -1, row } = {}) {
+  selectNode(node, options) {
+    this.select(selectionOf(this.scene, node), options);
+  }
+
+  /**
+   * @param {import("./selection.js").Selection} selection
+   * @param {{from?: number, row?: number, marks?: import("./selection.js").Selection, reveal?: boolean}} [options] as of
+   *   `selectNode`; marks: what is painted, where that is another one; reveal: whether panes move to it
+   */
+  select(selection, { from = -1, row, marks = selection, reveal = true } = {}) {
     const opens = !this.selection && this.edge < 0 && !this.module;
     this.#forget();
-    this.selection = selectionOf(this.scene, node);
+    const { node } = (this.selection = selection);
     this.row = row ?? this.rows.findIndex((nodes) => nodes.includes(node));
     this.trail.visit(node);
     this.emit("selectionchange", this.selection);
     const source = this.viewers[from];
     const least = source ? (source.legible ? source.view.scale : 0) : READING_SCALE;
     for (const [number, viewer] of this.viewers.entries()) {
-      viewer.setMarks({ selection: this.selection });
+      viewer.setMarks({ selection: marks });
       if (opens) viewer.measure();
       const { lead } = this.selection.shares[number];
-      if (lead >= 0) viewer.reveal(lead, viewer.legible || number === from ? 0 : least);
+      if (reveal && lead >= 0) viewer.reveal(lead, viewer.legible || number === from ? 0 : least);
     }
   }
 

@@ -42,10 +42,20 @@ export function detailRows(scene, selection, panes, colorings) {
   const metrics = colorings
     .filter((coloring, i) => !i || known(coloring))
     .map((coloring) => [colorName(coloring), (_, node) => ownMetric(scene, coloring, node), false]);
-  const properties = [...PROPERTIES.slice(0, 2), ...metrics, ...PROPERTIES.slice(2)];
+  const own = scene.layers ? PROPERTIES.filter(([label]) => label !== "attrs") : PROPERTIES;
+  const properties = [...own.slice(0, 2), ...metrics, ...own.slice(2), ...givenRows(scene, nodes)];
   return properties
     .map((property) => row(scene, nodes, selection.node, property))
     .filter((entry) => entry.cells.some((cell) => cell.text));
+}
+
+/** What a payload knows of these nodes besides, by its own names. */
+function givenRows(scene, nodes) {
+  if (!scene.layers) return [];
+  const rows = new Map(nodes.filter((node) => node >= 0).map((node) => [node, new Map(scene.layers.rows(node))]));
+  const labels = new Set([...rows.values()].flatMap((own) => [...own.keys()]));
+  const read = (label) => (_, node) => (rows.get(node) ?? new Map(scene.layers.rows(node))).get(label) ?? null;
+  return [...labels].map((label) => [label, read(label), true, "code"]);
 }
 
 /** @returns {string|null} null in a stage that the metric is not of */

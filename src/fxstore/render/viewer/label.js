@@ -4,6 +4,7 @@ import { visible } from "./visible.js";
 
 export const TITLE_FONT = '600 12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 export const NAME_FONT = '10.5px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+export const LINE_HEIGHT = 14;
 const LONGEST = 200;
 const ENDS = new Set(["placeholder", "get_attr", "output"]);
 
@@ -13,9 +14,25 @@ const ENDS = new Set(["placeholder", "get_attr", "output"]);
  * @returns {[string, string]} what it does, and its name
  */
 export function labelOf(scene, node) {
+  const given = scene.layers?.label(node) ?? [];
+  if (given.length) return [given[0], scene.text("name", node) ?? ""];
   const [op, type, role] = ["op", "op_type", "role"].map((field) => scene.text(field, node));
   const title = (op !== null && ENDS.has(op) ? (role ?? type) : (type ?? role)) ?? op ?? "";
   return [title, scene.text("name", node) ?? ""];
+}
+
+/**
+ * @param {import("./scene.js").Scene} scene @param {number} node @param {string|null} second shown instead of its name
+ * @returns {string[]} the lines of its box that fit: first what it does, then what layers say, then its name
+ */
+export function linesOf(scene, node, second) {
+  const [title, own] = labelOf(scene, node);
+  const name = second ?? own;
+  const said = scene.layers ? [...scene.layers.label(node).slice(1), ...scene.layers.lines(node)] : [];
+  const room = Math.max(1, Math.floor(scene.height[node] / LINE_HEIGHT));
+  const more = said.slice(0, room - 1);
+  if (more.length < said.length && more.length) more[more.length - 1] = `${more.at(-1)} …`;
+  return name !== title && more.length < room - 1 ? [title, name, ...more] : [title, ...more];
 }
 
 /**

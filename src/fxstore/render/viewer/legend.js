@@ -14,9 +14,14 @@ const LEAST_HISTOGRAM = 3;
  */
 export function legend(h, coloring, theme, actions = null) {
   const style = styleOf(coloring, theme);
-  const parts = coloring.categories
-    ? [...categories(h, coloring, style, theme, actions?.find), ...specials(h, coloring, style, theme)]
-    : [scale(h, coloring, style, actions), ...specials(h, coloring, style, theme)];
+  const given = coloring.legend?.map(({ label, color }) =>
+    swatch(h, color ?? theme.graph.nodata, label, "", label, theme),
+  );
+  const parts = given
+    ? [...given, ...specials(h, coloring, style, theme)]
+    : coloring.categories
+      ? [...categories(h, coloring, style, theme, actions?.find), ...specials(h, coloring, style, theme)]
+      : [scale(h, coloring, style, actions), ...specials(h, coloring, style, theme)];
   return h("div", { class: "fx-legend", role: "group", "aria-label": "Legend" }, ...parts);
 }
 

@@ -3,6 +3,8 @@
 import { apiOf } from "./api.js";
 import { PageApp } from "./app.js";
 import { attachDeepLink } from "./deeplink.js";
+import { embedApi } from "./embedapi.js";
+import { useStyle } from "./island.js";
 import { decode, inflate } from "./payload.js";
 import { Scene } from "./scene.js";
 import { visible } from "./visible.js";
@@ -15,7 +17,10 @@ async function open() {
   const scene = new Scene(decode(await inflate(textContent)));
   document.title = visible(scene.header.title || "fxstore");
   const app = new PageApp(root, scene, true);
-  window.fxstore = apiOf(app);
+  useStyle(document.querySelector("style").textContent);
+  window.fxstore = { ...apiOf(app), ...embedApi() };
+  window.FXGraphViewer = window.fxstore.FXGraphViewer;
+  window.FXGraphCompare = window.fxstore.FXGraphCompare;
   attachDeepLink(app);
   const first = scene.columns.get("highlight")[0];
   if (!app.compare.selection && first !== undefined) app.compare.bringToView(first);

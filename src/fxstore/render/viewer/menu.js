@@ -11,7 +11,7 @@ export function menu(h, label, title, ...content) {
   );
   const document = root.ownerDocument;
   const away = (event) => {
-    if (!root.contains(event.target)) root.open = false;
+    if (!event.composedPath().includes(root)) root.open = false;
   };
   root.addEventListener("toggle", () => {
     const change = root.open ? "addEventListener" : "removeEventListener";

@@ -2,6 +2,7 @@
 
 import { MISSING, OTHER } from "./coloring.js";
 import { frameIn, inStrip, stretchOf } from "./overview.js";
+import { rankOf } from "./paintnodes.js";
 import { watchSize } from "./sizes.js";
 import { centred, visibleBox } from "./viewport.js";
 
@@ -57,9 +58,7 @@ export class Minimap {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = ink.theme.chrome.raised;
     context.fillRect(0, 0, size.width, size.height);
-    const rank = new Int32Array(256);
-    ink.coloring.order.forEach((bucket, i) => (rank[bucket] = i));
-    const rows = worstPerPixel(scene, pane, ink.coloring, rank, stretch, size.height);
+    const rows = worstPerPixel(scene, pane, ink.coloring, rankOf(ink.coloring), stretch, size.height);
     for (const { node, box } of rows) {
       const bucket = ink.coloring.buckets[node];
       context.fillStyle = bucket === MISSING || bucket === OTHER ? ink.theme.graph.frame : ink.style.fills[bucket];

@@ -45,7 +45,7 @@ export function moduleDetails(h, scene, { pane, block }, colorings, { select, to
   const part = scene.panes[pane];
   const own = (coloring) => moduleStats(scene, part, coloring)[block - scene.hierarchy(part).first];
   const numeric = colorings.filter(({ categories }) => !categories);
-  const { nodes } = own(numeric[0] ?? colorings[0]);
+  const { nodes } = own(numeric[0] ?? colorings[0] ?? { categories: [] });
   const rows = numeric.flatMap((coloring) => {
     const { worst, measured, sum } = own(coloring);
     if (worst < 0) return [];

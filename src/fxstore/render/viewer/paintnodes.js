@@ -4,7 +4,7 @@ import { MISSING, NO_DATA, OTHER } from "./coloring.js";
 import { FAR, NEAR } from "./lod.js";
 import { metricText } from "./metrictext.js";
 import { grouped } from "./numbers.js";
-import { NAME_FONT, TITLE_FONT, labelOf } from "./label.js";
+import { LINE_HEIGHT, NAME_FONT, TITLE_FONT, linesOf } from "./label.js";
 
 const RADIUS = 4;
 const DASH = [4, 3];
@@ -36,14 +36,20 @@ export function paintNodes(context, ink, nodes, level, scale) {
 
 /** @returns {Int32Array} nodes in painting order of their buckets */
 function byBucket(nodes, coloring) {
-  const rank = new Int32Array(256);
-  coloring.order.forEach((bucket, i) => (rank[bucket] = i));
+  const rank = rankOf(coloring);
   const at = new Int32Array(coloring.order.length + 1);
   for (const node of nodes) at[rank[coloring.buckets[node]] + 1]++;
   for (let i = 1; i < at.length; i++) at[i] += at[i - 1];
   const out = new Int32Array(nodes.length);
   for (const node of nodes) out[at[rank[coloring.buckets[node]]]++] = node;
   return out;
+}
+
+/** @param {import("./coloring.js").Coloring} coloring @returns {Int32Array} when each bucket is painted */
+export function rankOf({ order }) {
+  const rank = new Int32Array(Math.max(256, order.length + 8));
+  order.forEach((bucket, i) => (rank[bucket] = i));
+  return rank;
 }
 
 /** Boxes without outlines, never thinner than a pixel and a half. */
@@ -150,13 +156,11 @@ function speaks(bucket) {
 
 function paintLabel(context, ink, node) {
   const { scene, coloring, style, labels, layers } = ink;
-  const [title, own] = labelOf(scene, node);
   const told = layers.label && speaks(layers.label.coloring.buckets[node]);
-  const name = told ? metricText(scene, layers.label.coloring, node) : own;
+  const lines = linesOf(scene, node, told ? metricText(scene, layers.label.coloring, node) : null);
   const bucket = coloring.buckets[node];
   const room = scene.width[node] - 12;
   const left = scene.x[node] - scene.width[node] / 2 + 6;
-  const two = scene.height[node] >= 28 && name !== title;
   context.textBaseline = "middle";
   context.textAlign = "left";
   context.fillStyle = style.inks[bucket];
@@ -168,8 +172,9 @@ function paintLabel(context, ink, node) {
     context.fillStyle = style.inks[bucket];
     context.fillText(shown, left, y);
   };
-  put(title, TITLE_FONT, scene.y[node] - (two ? 7 : 0));
-  if (two) put(name, NAME_FONT, scene.y[node] + 8);
+  const first = scene.y[node] - ((lines.length - 1) * LINE_HEIGHT) / 2;
+  for (const [i, text] of lines.entries())
+    put(text, i ? NAME_FONT : TITLE_FONT, first + i * LINE_HEIGHT + Math.min(i, 1));
 }
 
 function underlay(context, fill, left, y, width) {

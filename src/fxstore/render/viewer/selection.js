@@ -9,11 +9,17 @@
 
 /** @param {import("./scene.js").Scene} scene @param {number} node @returns {Selection} */
 export function selectionOf(scene, node) {
-  const set = scene.columns.get("node.focus")[node];
   const members = new Map([[node, false]]);
-  if (set >= 0) for (const member of scene.membersOf(set)) members.set(member.node, member.primary);
+  for (const member of setOf(scene, node)) members.set(member.node, member.primary);
   const shares = scene.panes.map((pane) => share(scene, pane, node, members));
   return { node, members, shares };
+}
+
+/** @param {import("./scene.js").Scene} scene @param {number} node @returns {Member[]} what a click on it lights up */
+function setOf(scene, node) {
+  if (scene.sync) return scene.sync.membersOf(node);
+  const set = scene.columns.get("node.focus")[node];
+  return set >= 0 ? scene.membersOf(set) : [];
 }
 
 function share(scene, pane, node, all) {
@@ -34,10 +40,7 @@ function share(scene, pane, node, all) {
  * @param {import("./scene.js").Scene} scene @param {number} node @returns {number[]}
  */
 export function counterpartsOf(scene, node) {
-  const set = scene.columns.get("node.focus")[node];
-  if (set < 0) return [];
-  return scene
-    .membersOf(set)
+  return setOf(scene, node)
     .filter((member) => member.primary && member.node !== node)
     .map((member) => member.node);
 }

@@ -3,6 +3,8 @@
 import { labelOf } from "./label.js";
 import { metricText } from "./metrictext.js";
 
+const MOST_LINES = 16;
+
 export class Tooltip {
   /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare */
   constructor(h, compare) {
@@ -29,6 +31,7 @@ export class Tooltip {
 
   lines(node) {
     const { scene, coloring } = this.compare;
+    const said = scene.layers?.tooltip(node) ?? [];
     const line = (text, name) => text && this.h("div", { class: name }, text);
     const shape = [scene.text("dtype", node), scene.text("shape", node)].filter(Boolean).join(" ");
     const metric = coloring.categories
@@ -40,6 +43,8 @@ export class Tooltip {
       line(shape, "fx-muted"),
       line(scene.text("module_path", node), "fx-muted"),
       line(metric),
+      ...said.slice(0, MOST_LINES).map((text) => line(text)),
+      said.length > MOST_LINES && line(`${said.length - MOST_LINES} more lines`, "fx-muted"),
     ].filter(Boolean);
   }
 }

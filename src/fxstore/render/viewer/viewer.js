@@ -107,6 +107,11 @@ export class FXGraphViewer extends Emitter {
     this.#set(view);
   }
 
+  /** @param {import("./viewport.js").View} view @param {boolean} [animate] */
+  goTo(view, animate = true) {
+    this.#move(view, animate);
+  }
+
   zoomToFit() {
     this.#move(fitted(this.pane.extent, this.size));
   }

@@ -1,0 +1,79 @@
+"""Graph payloads in JSON as pages of their own, and as scripts for the pages of others."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from fxstore.render.join import join
+from fxstore.render.page import embed_style, framed, source
+
+_PAGE: Final = "embedmain.js"
+_BUNDLE: Final = "embed.js"
+
+
+def html(payload: Mapping[str, Any], title: str = "") -> str:
+    """Returns one offline page around a payload of one graph or several.
+
+    No part of the page's HTML is made of the payload's strings.
+
+    Args:
+        payload: As ``fx_viewer/payload.schema.json`` describes it; the prototype's is one, too.
+        title: Of the page, where the payload has none.
+    """
+    return framed(_page_script(), _packed({"title": title, "payload": payload}))
+
+
+def script(payload: Mapping[str, Any], container_id: str) -> str:
+    """Returns a script that shows a payload in the element of that id: in any page, and several times in one.
+
+    It needs nothing else. It sets ``window.fxstore``, ``FXGraphViewer`` and ``FXGraphCompare``; what it mounted is
+    ``await fxstore.mounted(container_id)``. A later run for the same element replaces what the earlier one showed.
+    """
+    place, data = _literal(container_id), _literal(_packed(payload))
+    return (
+        f"{bundle()}(() => {{\n"
+        f"  const run = () => window.fxstore.mountPacked({place}, {data});\n"
+        f"  const early = document.readyState === 'loading' && !document.getElementById({place});\n"
+        "  if (early) document.addEventListener('DOMContentLoaded', run);\n"
+        "  else run();\n"
+        "})();\n"
+    )
+
+
+@cache
+def bundle() -> str:
+    """Returns the viewer alone, for pages that mount payloads themselves; it sets ``window.fxstore``."""
+    code = join(_BUNDLE, source)
+    return f'(() => {{\n"use strict";\n{code}\ninstallEmbed(window, {_literal(embed_style())});\n}})();\n'
+
+
+@cache
+def _page_script() -> str:
+    return join(_PAGE, source)
+
+
+def _packed(payload: object) -> str:
+    text = json.dumps(_plain(payload), allow_nan=False, separators=(",", ":"))
+    return b64encode(gzip.compress(text.encode("ascii"), compresslevel=9, mtime=0)).decode("ascii")
+
+
+def _plain(value: Any) -> Any:
+    """Returns the value with NaN and the infinities as texts, which JSON has no numbers for."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _literal(text: str) -> str:
+    """Returns a JavaScript string that is safe in a script element, too."""
+    return json.dumps(text).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,86 @@
+// What an embedding page gets: `window.fxstore` with the viewer and the compare of the RFC, and what its scripts mounted.
+
+import { EmbeddedCompare } from "./embedcompare.js";
+import { PayloadPage, startState } from "./embedpage.js";
+import { EmbeddedViewer } from "./embedviewer.js";
+import { isCompare } from "./graphjson.js";
+import { island, useStyle } from "./island.js";
+import { inflate } from "./payload.js";
+
+export const EMBED_VERSION = 1;
+
+/** @type {WeakMap<Element, Promise<any>>} */
+const SHOWN = new WeakMap();
+
+/** @returns {any} the API, without a page's own part */
+export function embedApi() {
+  return {
+    embedVersion: EMBED_VERSION,
+    FXGraphViewer: EmbeddedViewer,
+    FXGraphCompare: EmbeddedCompare,
+    mount: (place, payload, options) => mounted(place, Promise.resolve(payload), options),
+    mountPacked: (place, packed, options) => mounted(place, unpacked(packed), options),
+    mounted: (place) =>
+      SHOWN.get(typeof place === "string" ? globalThis.document.getElementById(place) : place) ?? null,
+  };
+}
+
+/**
+ * Puts the API into the page, unless one of the same version is there.
+ * @param {Window & Record<string, any>} window @param {string} style sheet of embedded viewers
+ * @returns {any} `window.fxstore`
+ */
+export function install(window, style) {
+  if (window.fxstore?.embedVersion === EMBED_VERSION) return window.fxstore;
+  useStyle(style);
+  const api = embedApi();
+  window.fxstore = { ...window.fxstore, ...api };
+  window.FXGraphViewer = api.FXGraphViewer;
+  window.FXGraphCompare = api.FXGraphCompare;
+  return window.fxstore;
+}
+
+/** @param {string} packed base64 of gzip of JSON @returns {Promise<any>} */
+export async function unpacked(packed) {
+  return JSON.parse(new TextDecoder().decode(await inflate(packed)));
+}
+
+/**
+ * Shows a payload in an element; what an earlier call showed there goes.
+ * @param {Element|string} place element or id @param {Promise<any>} payload @param {any} [options] of `FXGraphViewer.create`
+ * @returns {Promise<any>} the viewer, or the page of several graphs
+ */
+function mounted(place, payload, options = {}) {
+  const { document } = globalThis;
+  const element = typeof place === "string" ? document.getElementById(place) : place;
+  if (!element) return Promise.reject(new RangeError(`no element with the id ${JSON.stringify(place)} on this page`));
+  const before = SHOWN.get(element);
+  const shown = Promise.resolve(before)
+    .catch(() => null)
+    .then((earlier) => earlier?.destroy())
+    .then(() => payload)
+    .then((given) => show(element, given, options));
+  SHOWN.set(element, shown);
+  shown.catch((error) => element.append(`This graph cannot be shown: ${error.message}`));
+  return shown;
+}
+
+function show(element, payload, options) {
+  if (isCompare(payload)) {
+    const { root, remove } = island(
+      element,
+      "compare",
+      Math.round(0.85 * element.ownerDocument.defaultView.innerHeight),
+    );
+    const page = new PayloadPage(root, payload, options);
+    return Object.assign(page, {
+      destroy: () => {
+        page.app.destroy();
+        remove();
+      },
+    });
+  }
+  const state = { ...startState(payload), ...options.state };
+  const viewer = EmbeddedViewer.create({ ...options, payload, state, mount: { root: element, ...options.mount } });
+  return viewer.init();
+}

@@ -1,0 +1,210 @@
+// Several embedded viewers side by side, with one selection. It borrows their canvases and minimaps, and gives them back.
+
+import { builder } from "./dom.js";
+import { elementOf, merged } from "./embedlayout.js";
+import { applyTheme } from "./embedthemes.js";
+import { CompareBar } from "./embedcomparebar.js";
+import { island } from "./island.js";
+import { mergedTable } from "./mergedtable.js";
+import { Matcher, SetMatcher, syncMode } from "./sync.js";
+
+const LAYOUT = { columns: 2, minimapHeight: 180, infoHeight: 200 };
+const SHARED_OFF = ["layers", "colorBy", "theme", "zoomButtons", "fullscreenButton", "highlightButton"];
+
+/**
+ * @typedef {import("./embedviewer.js").EmbeddedViewer} EmbeddedViewer
+ * @typedef {{element: HTMLElement, parent: Node, next: Node|null, style: string|null}} Loan where a borrowed element belongs
+ */
+
+export class EmbeddedCompare {
+  /** @type {Loan[]} */
+  #loans = [];
+  #offs = [];
+  #guarded = false;
+
+  /** @param {any} config `{viewers, layout, sync, sharedTaskbar}` */
+  static create(config) {
+    return new EmbeddedCompare(config);
+  }
+
+  constructor({ viewers, layout, sync, sharedTaskbar } = {}) {
+    const named = viewers instanceof Map ? [...viewers] : [...(viewers ?? [])].map((viewer) => [viewer.title, viewer]);
+    if (!named.length) throw new TypeError("FXGraphCompare needs viewers: a list, or a Map of name to viewer");
+    /** @type {EmbeddedViewer[]} */
+    this.viewers = named.map(([, viewer]) => viewer);
+    this.names = named.map(([name], i) => String(name || `Graph ${i + 1}`));
+    const { document } = globalThis;
+    const container = elementOf(layout?.container, document);
+    if (!container) throw new TypeError("FXGraphCompare needs layout.container");
+    this.layout = merged(LAYOUT, layout);
+    this.sync = syncMode(sync);
+    this.sets = { sets: sync?.sync_sets, focus: sync?.focus ?? [] };
+    this.#match();
+    this.h = builder(document);
+    this.island = island(container, "compare", Math.round(0.85 * document.defaultView.innerHeight));
+    this.bar = sharedTaskbar?.enabled ? new CompareBar(this.h, this, sharedTaskbar.controls ?? {}) : null;
+    this.controls = this.viewers.map((viewer) => viewer.controls);
+    this.#build();
+    this.#listen();
+    this.#showTheme();
+  }
+
+  #match() {
+    const models = this.viewers.map(({ model }) => model);
+    const { sets, focus } = this.sets;
+    const follows = this.sync.mode === "auto" && Array.isArray(sets);
+    this.matcher = follows ? new SetMatcher(models, sets, focus) : new Matcher(models, this.sync);
+  }
+
+  #build() {
+    const { h } = this;
+    this.info = h("section", { class: "fx-details fx-cmp-info", "aria-label": "Details", tabindex: 0 });
+    this.info.style.maxHeight = `${this.layout.infoHeight}px`;
+    this.status = this.viewers.map(() => h("span", { class: "fx-muted" }));
+    this.grid = h("div", { class: "fx-cmp-grid" }, ...this.viewers.map((viewer, i) => this.#column(viewer, i)));
+    this.island.root.append(h("div", { class: "fx-cmp" }, this.bar?.root, this.grid, this.info));
+    this.setColumns(this.layout.columns);
+    if (this.bar) for (const viewer of this.viewers) this.#hideShared(viewer);
+    this.#showInfo(-1);
+  }
+
+  #column(viewer, i) {
+    const { h } = this;
+    const map = h("div", { class: "fx-cmp-map" });
+    map.style.height = `${this.layout.minimapHeight}px`;
+    const view = h("div", { class: "fx-cmp-view" });
+    map.hidden = viewer.layout.panels.minimap.visible === false;
+    this.#borrow(viewer.shell.map, map);
+    this.#borrow(viewer.shell.main, view);
+    viewer.shell.away = true;
+    viewer.shell.own?.setShown(false);
+    const head = h(
+      "header",
+      { class: "fx-cmp-head" },
+      h("strong", { title: this.names[i] }, this.names[i]),
+      this.status[i],
+    );
+    return h("section", { class: "fx-cmp-col", "aria-label": this.names[i] }, head, map, view);
+  }
+
+  #borrow(element, into) {
+    const { parentNode: parent, nextSibling: next } = element;
+    this.#loans.push({ element, parent, next, style: element.getAttribute("style") });
+    element.style.height = "";
+    into.append(element);
+  }
+
+  #hideShared(viewer) {
+    viewer.controls = { ...viewer.controls, ...Object.fromEntries(SHARED_OFF.map((name) => [name, false])) };
+    viewer.shell.apply();
+  }
+
+  #listen() {
+    for (const [i, viewer] of this.viewers.entries()) {
+      this.#offs.push(
+        viewer.on("selectionchange", ({ nodeId, source }) => source !== "sync" && this.#spread(i, nodeId)),
+        viewer.on("themechange", ({ nextTheme }) => this.#spreadTheme(viewer, nextTheme)),
+        viewer.on("statechange", () => {
+          this.matcher.forget();
+          if (!this.#guarded) this.#showInfo(this.origin ?? -1);
+          this.bar?.refresh();
+        }),
+      );
+    }
+  }
+
+  /** Selects in all other viewers what corresponds to a node of one. */
+  #spread(from, id) {
+    if (this.#guarded) return;
+    this.#guarded = true;
+    try {
+      const place = id === null ? -1 : this.viewers[from].model.place(id);
+      this.origin = place < 0 ? null : from;
+      for (const [to, viewer] of this.viewers.entries()) {
+        if (to === from || (this.sync.mode === "none" && place >= 0)) continue;
+        viewer.showMatches(place < 0 ? [] : this.matcher.matches(from, place, to));
+      }
+    } finally {
+      this.#guarded = false;
+    }
+    this.#showInfo(this.origin ?? -1);
+  }
+
+  #spreadTheme(from, name) {
+    for (const viewer of this.viewers) if (viewer !== from && viewer.theme.name !== name) viewer.setTheme(name);
+    this.#showTheme();
+  }
+
+  #showTheme() {
+    applyTheme(this.island.root, this.viewers[0].theme);
+    this.bar?.refresh();
+  }
+
+  #showInfo(origin) {
+    this.info.replaceChildren(mergedTable(this.h, this.viewers, this.names, origin));
+    for (const [i, { core, scene }] of this.viewers.entries()) {
+      const lead = core.selection?.node ?? -1;
+      const more = (core.selection?.shares[0].members.length ?? 1) - 1;
+      const name = lead < 0 ? "" : `${scene.text("name", lead)}${more > 0 ? ` +${more}` : ""}`;
+      const none = origin >= 0 && this.sync.mode !== "none" ? "no counterpart" : "";
+      this.status[i].textContent = name || none;
+    }
+  }
+
+  /** @param {number} count of viewers side by side */
+  setColumns(count) {
+    const columns = Math.max(1, Math.floor(Number(count)) || 1);
+    this.layout = { ...this.layout, columns };
+    this.grid.style.gridTemplateColumns = `repeat(${Math.min(columns, this.viewers.length)}, minmax(0, 1fr))`;
+  }
+
+  /** @param {any} patch `{mode, layer, field}`, and `{sync_sets, focus}` for mode `auto` */
+  setSync(patch) {
+    const sync = syncMode({ ...this.sync, ...patch });
+    if (patch?.sync_sets) this.sets = { sets: patch.sync_sets, focus: patch.focus ?? [] };
+    this.sync = sync;
+    this.#match();
+    this.bar?.refresh();
+    const from = this.origin ?? -1;
+    if (from >= 0) this.#spread(from, this.viewers[from].getState().selectedNodeId);
+  }
+
+  /** @returns {import("./sync.js").SyncMode} */
+  getSync() {
+    return { ...this.sync };
+  }
+
+  /** Kept from the RFC: a compare is always tiled. */
+  setTiled() {}
+
+  /** Kept from the RFC: a compare is always tiled. */
+  setCompact() {}
+
+  zoomToFit() {
+    for (const viewer of this.viewers) viewer.zoomToFit();
+  }
+
+  /** @returns {Promise<void>} */
+  toggleFullscreen() {
+    const { document } = globalThis;
+    return document.fullscreenElement ? document.exitFullscreen() : this.island.host.requestFullscreen();
+  }
+
+  /** Gives every viewer its parts back and takes its own away. */
+  destroy() {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    for (const off of this.#offs) off();
+    for (const { element, parent, next, style } of this.#loans.reverse()) {
+      parent.insertBefore(element, next);
+      if (style === null) element.removeAttribute("style");
+      else element.setAttribute("style", style);
+    }
+    for (const [i, viewer] of this.viewers.entries()) {
+      viewer.shell.away = false;
+      viewer.controls = this.controls[i];
+      if (!viewer.destroyed) viewer.shell.apply();
+    }
+    this.island.remove();
+  }
+}

@@ -1,0 +1,87 @@
+// What an embedding page asks for, completed: a slot decides where a part stands, `layout` what is shown, the preset
+// fills in what neither says.
+
+import { isObject } from "./graphjson.js";
+
+export const PRESETS = ["split", "compact", "headless", "custom"];
+export const SLOT_NAMES = ["canvas", "toolbar", "info", "minimap", "legend"];
+const PANELS = {
+  sidebar: { visible: true, width: 500, resizable: true, collapsible: true },
+  info: { visible: true },
+  minimap: { visible: true, height: 240, resizable: true },
+  legend: { visible: true },
+};
+const CONTROLS = {
+  ...{ toolbar: true, search: true, layers: true, colorBy: true, theme: true, legend: true, zoomButtons: true },
+  ...{ fullscreenButton: false, highlightButton: true, clearSelection: true, minimapToggle: false },
+};
+const HEADLESS_OFF = ["toolbar", "search", "layers", "colorBy", "theme", "legend"];
+
+/**
+ * @typedef {{preset: string, panels: Record<"sidebar"|"info"|"minimap"|"legend", Record<string, any>>,
+ *   fullscreen: {enabled: boolean, button: boolean}}} Layout
+ * @typedef {Record<string, boolean>} Controls
+ */
+
+/**
+ * @param {any} layout as the host gives it @param {string[]} slots names of those that are given
+ * @returns {Layout} @throws {RangeError} where the preset is unknown
+ */
+export function layoutOf(layout, slots) {
+  const given = isObject(layout) ? layout : {};
+  const preset = String(given.preset ?? "split").toLowerCase();
+  if (!PRESETS.includes(preset)) throw new RangeError(`no preset ${preset}; there are ${PRESETS.join(", ")}`);
+  const shown = preset === "split";
+  const panels = merged(PANELS, {
+    sidebar: { visible: shown },
+    info: { visible: shown || slots.includes("info") },
+    minimap: { visible: shown || slots.includes("minimap") },
+    legend: { visible: preset !== "headless" || slots.includes("legend") },
+  });
+  return merged({ preset, panels, fullscreen: { enabled: true, button: false } }, { ...given, preset });
+}
+
+/** @param {any} ui as the host gives it @param {Layout} layout @param {string[]} slots @returns {Controls} */
+export function controlsOf(ui, layout, slots) {
+  const off = layout.preset === "headless" ? HEADLESS_OFF : [];
+  const byPreset = Object.fromEntries(off.map((name) => [name, false]));
+  if (slots.includes("toolbar")) for (const name of off) if (name !== "legend") byPreset[name] = true;
+  if (layout.panels.legend.visible) delete byPreset.legend;
+  return merged({ ...CONTROLS, ...byPreset, fullscreenButton: layout.fullscreen.button === true }, ui?.controls);
+}
+
+/**
+ * @param {Record<string, any>} base @param {any} patch @returns {any} a new object; lists and plain values are replaced,
+ *   `undefined` says nothing
+ */
+export function merged(base, patch) {
+  const out = { ...base };
+  for (const [key, value] of Object.entries(isObject(patch) ? patch : {})) {
+    if (value === undefined || key === "__proto__") continue;
+    out[key] = isObject(value) && isObject(base[key]) ? merged(base[key], value) : value;
+  }
+  return out;
+}
+
+/**
+ * @param {any} ref an element, a selector, or an id @param {Document} document
+ * @returns {Element|null} null where nothing was asked for @throws {RangeError} where there is no such element
+ */
+export function elementOf(ref, document) {
+  if (ref === null || ref === undefined) return null;
+  if (typeof ref !== "string") {
+    if (ref.nodeType === 1) return ref;
+    throw new TypeError("a place on the page is an element, a selector or an id");
+  }
+  const found = document.getElementById(ref) ?? selected(ref, document);
+  if (!found) throw new RangeError(`no element ${ref} on this page`);
+  return found;
+}
+
+function selected(selector, document) {
+  try {
+    return document.querySelector(selector);
+  } catch {
+    return null;
+  }
+}

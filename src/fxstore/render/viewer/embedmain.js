@@ -1,0 +1,26 @@
+// The entry of an offline page around a JSON payload.
+
+import { apiOf } from "./api.js";
+import { embedApi, unpacked } from "./embedapi.js";
+import { PayloadPage } from "./embedpage.js";
+import { useStyle } from "./island.js";
+import { visible } from "./visible.js";
+
+const root = document.querySelector("[data-fxstore-page]");
+root.classList.add("fx");
+
+async function open() {
+  const holder = document.querySelector("[data-fxstore-payload]");
+  const { title, payload } = await unpacked(holder.textContent);
+  const page = new PayloadPage(root, payload, { alone: true, title });
+  document.title = visible(page.scene.header.title || "fxstore");
+  useStyle(document.querySelector("style").textContent);
+  window.fxstore = { ...apiOf(page.app), ...embedApi(), page };
+  window.FXGraphViewer = window.fxstore.FXGraphViewer;
+  window.FXGraphCompare = window.fxstore.FXGraphCompare;
+}
+
+open().catch((error) => {
+  root.textContent = `This page cannot be shown: ${error.message}`;
+  throw error;
+});

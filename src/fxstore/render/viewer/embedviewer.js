@@ -1,0 +1,468 @@
+// One graph in someone else's page, with the API of the fx_viewer RFC.
+
+import { FXGraphCompare } from "./compare.js";
+import { colorReader } from "./csscolor.js";
+import { builder } from "./dom.js";
+import { HostEvents } from "./embedevents.js";
+import { merged, SLOT_NAMES, controlsOf, elementOf, layoutOf } from "./embedlayout.js";
+import { EmbedShell } from "./embedshell.js";
+import { registerTheme, themeNamed, themeNames } from "./embedthemes.js";
+import { GraphModel, isObject } from "./graphjson.js";
+import { HighlightGroups } from "./highlightgroups.js";
+import { sceneOf } from "./jsonscene.js";
+import { LayerColorings } from "./layercolors.js";
+import { BASE, LayerSet } from "./layers.js";
+import { selectionOf } from "./selection.js";
+import { centred, opening } from "./viewport.js";
+
+/** @type {WeakMap<Element, EmbeddedViewer>} */
+const MOUNTED = new WeakMap();
+const WATCHED = [
+  ...["selectedNodeId", "theme", "activeExtensions", "colorBy", "searchQuery", "highlightAncestors"],
+  ...["uiVisibility", "highlightGroups"],
+];
+const NEUTRAL = {
+  ...{ theme: "light", activeExtensions: [], colorBy: BASE, highlightAncestors: true },
+  ...{ selectedNodeId: null, searchQuery: "" },
+};
+
+export class EmbeddedViewer {
+  #events = new HostEvents();
+  #depth = 0;
+  #last = null;
+
+  /** @param {any} config `{payload, mount, layout, ui, state}` */
+  static create(config) {
+    return new EmbeddedViewer(config);
+  }
+
+  /** @param {string} name @param {any} tokens */
+  static registerTheme(name, tokens) {
+    registerTheme(name, tokens);
+  }
+
+  /** @param {any} config as `create` takes it, or the place to mount at @param {any} [payload] in the second case */
+  constructor(config, payload) {
+    const given = isObject(config) && "payload" in config ? config : { payload, mount: { root: config } };
+    if (!given.payload) throw new TypeError("FXGraphViewer needs a payload");
+    const { document } = globalThis;
+    const slots = Object.entries(given.mount?.slots ?? {}).filter(([name, ref]) => SLOT_NAMES.includes(name) && ref);
+    this.slots = Object.fromEntries(slots.map(([name, ref]) => [name, elementOf(ref, document)]));
+    this.place = elementOf(given.mount?.root, document);
+    if (!this.place && !this.slots.canvas)
+      throw new TypeError("FXGraphViewer needs mount.root, or a slot for its canvas");
+    this.givenLayout = given.layout ?? {};
+    this.layout = layoutOf(this.givenLayout, Object.keys(this.slots));
+    this.controls = controlsOf(given.ui, this.layout, Object.keys(this.slots));
+    this.title = String(given.title ?? "");
+    this.#read(given.payload, document);
+    MOUNTED.get(this.place)?.destroy();
+    if (this.place) MOUNTED.set(this.place, this);
+    this.theme = themeNamed("light");
+    this.highlights = true;
+    this.colorBy = BASE;
+    this.shell = new EmbedShell(builder(document), this);
+    this.core = FXGraphCompare.create({ scene: this.scene, viewers: [this.shell.pane], colorings: this.colorings });
+    this.groups = new HighlightGroups(this.shell.pane);
+    this.shell.furnish();
+    this.#listen();
+    this.#change("system", () => this.#apply({ ...NEUTRAL, ...given.state }));
+    this.shell.apply();
+  }
+
+  #read(payload, document) {
+    this.model = new GraphModel(payload);
+    this.layers = new LayerSet([this.model]);
+    this.layers.colorOf = colorReader(document.createElement("canvas").getContext("2d"));
+    this.scene = sceneOf([{ name: this.title, model: this.model }]);
+    this.scene.layers = this.layers;
+    this.colorings = new LayerColorings(this.scene, this.layers);
+  }
+
+  #listen() {
+    const { core } = this;
+    core.on("selectionchange", (selection) => {
+      if (selection && this.highlights) this.#reach(Infinity);
+      this.#settle("ui");
+    });
+    core.on("searchchange", ({ query }) => {
+      this.query = query;
+      this.#settle("ui");
+    });
+    core.on("hover", ({ node }) => {
+      const id = this.#idOf(node);
+      if (id === this.hovered) return;
+      this.hovered = id;
+      this.#events.tell("hover", { nodeId: id, source: "ui" });
+    });
+  }
+
+  #idOf(node) {
+    return this.model.nodes[node]?.id ?? null;
+  }
+
+  #reach(hops) {
+    this.core.showReach("up", hops);
+    this.core.showReach("down", hops);
+  }
+
+  // State
+
+  /** @returns {any} a copy: what is selected, found, shown and how */
+  getState() {
+    const { view } = this.shell.pane;
+    const { selection, found } = this.core;
+    return {
+      selectedNodeId: selection ? this.#idOf(selection.node) : null,
+      hoveredNodeId: this.hovered ?? null,
+      theme: this.theme.name,
+      themeName: this.theme.name,
+      activeExtensions: [...this.layers.active],
+      colorBy: this.colorBy,
+      highlightAncestors: this.highlights,
+      searchQuery: this.query ?? "",
+      searchCandidates: found.nodes.map((node) => this.#idOf(node)),
+      camera: view && { x: -view.x * view.scale, y: -view.y * view.scale, k: view.scale },
+      uiVisibility: { ...this.controls },
+      highlightGroups: Object.fromEntries(this.getHighlightGroups()),
+      layout: merged(this.layout, {}),
+      layoutState: this.shell.sizes(),
+    };
+  }
+
+  /** @param {any} patch what of the state changes @param {{source?: string}} [options] */
+  setState(patch, { source = "api" } = {}) {
+    if (isObject(patch)) this.#change(source, () => this.#apply(patch));
+  }
+
+  /** @param {any} next what it does not say gets its default @param {{source?: string}} [options] */
+  replaceState(next, { source = "api" } = {}) {
+    this.#change(source, () => this.#apply({ ...NEUTRAL, ...next }));
+  }
+
+  /** Runs changes that are told to listeners as one. @param {() => void} changes */
+  batch(changes) {
+    this.#change("api", changes);
+  }
+
+  #change(source, changes) {
+    if (this.destroyed) return;
+    this.#depth++;
+    try {
+      changes();
+    } finally {
+      this.#depth--;
+    }
+    this.#settle(source);
+  }
+
+  /** Tells what has changed since it was told last. */
+  #settle(source) {
+    if (this.#depth || this.destroyed) return;
+    const [prev, next] = [this.#last, this.getState()];
+    this.#last = next;
+    this.#showControls(next);
+    if (!prev || WATCHED.every((key) => JSON.stringify(prev[key]) === JSON.stringify(next[key]))) return;
+    const states = { prevState: prev, nextState: next, source };
+    this.#events.tell("statechange", states);
+    const [was, is] = [prev.selectedNodeId, next.selectedNodeId];
+    if (was !== is)
+      this.#events.tell("selectionchange", {
+        ...{ nodeId: is, prevNodeId: was, prevSelection: was, nextSelection: is },
+        ...states,
+      });
+    if (prev.theme !== next.theme)
+      this.#events.tell("themechange", { prevTheme: prev.theme, nextTheme: next.theme, ...states });
+  }
+
+  /** Brings the toolbar up to what it shows of the state, where that has changed. */
+  #showControls({ theme, activeExtensions, colorBy, highlightAncestors, uiVisibility }) {
+    const shown = [theme, activeExtensions, colorBy, highlightAncestors, uiVisibility, this.layers.version];
+    const key = JSON.stringify(shown);
+    if (key !== this.shownControls) this.shell.refresh();
+    this.shownControls = key;
+  }
+
+  #apply(patch) {
+    const theme = patch.theme ?? patch.themeName;
+    if (theme !== undefined) this.#useTheme(theme);
+    if (patch.activeExtensions !== undefined) this.layers.setActive([...(patch.activeExtensions ?? [])].map(String));
+    if (patch.colorBy !== undefined) this.colorBy = String(patch.colorBy ?? BASE);
+    if (patch.activeExtensions !== undefined || patch.colorBy !== undefined) this.#repaint();
+    if (patch.highlightAncestors !== undefined) this.#useHighlight(patch.highlightAncestors !== false);
+    if (typeof patch.searchQuery === "string") this.core.search(patch.searchQuery);
+    if (patch.selectedNodeId === null) this.core.clearSelection();
+    else if (patch.selectedNodeId !== undefined) this.#select(patch.selectedNodeId, {});
+    if (isObject(patch.camera)) this.#useCamera(patch.camera);
+    if (isObject(patch.uiVisibility)) this.controls = merged(this.controls, patch.uiVisibility);
+  }
+
+  #useTheme(name) {
+    const theme = themeNamed(name);
+    if (!theme) throw this.#fail(new RangeError(`no theme ${name}; there are ${themeNames().join(", ")}`));
+    this.theme = theme;
+    this.shell.setTheme(theme);
+    this.core.setTheme(theme);
+    this.shell.showLegend();
+  }
+
+  #useHighlight(on) {
+    this.highlights = on;
+    if (this.core.selection) this.#reach(on ? Infinity : 0);
+  }
+
+  #useCamera({ x, y, k }) {
+    const { pane } = this.shell;
+    if (!pane.view) return;
+    const scale = Number.isFinite(k) && k > 0 ? k : pane.view.scale;
+    const at = (given, own) => (Number.isFinite(given) ? -given / scale : own);
+    pane.setView({ x: at(x, pane.view.x), y: at(y, pane.view.y), scale });
+  }
+
+  /** Shows layers as they are now. */
+  #repaint() {
+    this.colorings.refresh();
+    this.core.setColorBy(this.colorings.indexOf(this.colorBy));
+    this.shell.pane.relayout();
+    this.shell.showDetails();
+    this.shell.showLegend();
+  }
+
+  /** @returns {Error} the error, after the host has been told */
+  #fail(error) {
+    this.#events.tell("error", { error, source: "api" });
+    return error;
+  }
+
+  /** @returns {number} the node's place, or -1 after the host has been told that there is none */
+  #known(id) {
+    const place = this.model.place(id);
+    if (place < 0) this.#fail(new RangeError(`no node ${JSON.stringify(id)} in this graph`));
+    return place;
+  }
+
+  // Selection and camera
+
+  /** @param {string} id @param {{animate?: boolean, center?: boolean, k?: number}} [options] */
+  selectNode(id, options = {}) {
+    this.#change("api", () => this.#select(id, options));
+  }
+
+  #select(id, { animate = false, center = true, k }) {
+    const place = this.#known(id);
+    if (place < 0) return;
+    this.core.select(selectionOf(this.scene, place), { reveal: false });
+    if (center) this.#center(place, k, animate);
+  }
+
+  #center(place, k, animate) {
+    const { pane } = this.shell;
+    if (!pane.view) return pane.reveal(place, k ?? 0);
+    const scale = Number.isFinite(k) && k > 0 ? k : pane.view.scale;
+    pane.goTo(centred(this.scene.x[place], this.scene.y[place], scale, pane.size), animate);
+  }
+
+  /**
+   * Shows what corresponds to a node of another viewer, as a compare view has found out.
+   * @param {import("./sync.js").Match[]} matches
+   */
+  showMatches(matches) {
+    this.#change("sync", () => {
+      if (!matches.length) return this.core.clearSelection();
+      const members = matches.map(({ place, primary }) => ({ node: place, primary }));
+      members.sort((a, b) => Number(b.primary) - Number(a.primary) || a.node - b.node);
+      const node = members[0].node;
+      const all = new Map(members.map((member) => [member.node, member.primary]));
+      const selection = { node, members: all, shares: [{ pane: 0, members, lead: node, reason: null }] };
+      this.core.select(selection, { marks: { ...selection, node: -1 } });
+    });
+  }
+
+  clearSelection() {
+    this.#change("api", () => this.core.clearSelection());
+  }
+
+  /** @param {string} query @returns {string[]} ids of what was found, in order */
+  search(query) {
+    this.#change("api", () => this.core.search(String(query ?? "")));
+    return this.core.found.nodes.map((node) => this.#idOf(node));
+  }
+
+  /** @param {string} id */
+  panToNode(id) {
+    const place = this.#known(id);
+    if (place >= 0) this.#center(place, undefined, false);
+  }
+
+  /** @param {string} id @param {{k?: number}} [options] */
+  animateToNode(id, { k } = {}) {
+    const place = this.#known(id);
+    if (place >= 0) this.#center(place, k, true);
+  }
+
+  zoomToFit() {
+    if (this.shell.pane.view) this.shell.pane.zoomToFit();
+  }
+
+  /** Moves to where a graph opens: all of it, or its top where all of it would be too small. */
+  init() {
+    const { pane } = this.shell;
+    this.#measure();
+    if (pane.view && !this.core.selection) pane.setView(opening(pane.pane.extent, pane.size));
+    this.renderAll();
+    return this;
+  }
+
+  renderAll() {
+    this.#measure();
+    this.shell.pane.relayout();
+  }
+
+  /** Takes the canvas's size as it is, without waiting for the browser to tell it. */
+  #measure() {
+    const { pane } = this.shell;
+    pane.resize({ width: pane.canvas.clientWidth, height: pane.canvas.clientHeight });
+  }
+
+  // Appearance
+
+  /** @param {string} name */
+  setTheme(name) {
+    this.setState({ theme: name });
+  }
+
+  /** @param {string[]} ids */
+  setLayers(ids) {
+    this.setState({ activeExtensions: ids ?? [] });
+  }
+
+  /** @param {string} id a layer's, or `base` */
+  setColorBy(id) {
+    this.setState({ colorBy: id || BASE });
+  }
+
+  /** @param {Partial<import("./embedlayout.js").Controls>} flags */
+  setUIVisibility(flags) {
+    this.setState({ uiVisibility: flags ?? {} });
+    this.shell.apply();
+  }
+
+  /** @param {any} patch of the layout as `create` takes it @param {{source?: string}} [options] */
+  setLayout(patch, { source = "api" } = {}) {
+    if (this.destroyed) return;
+    const prevState = this.getState();
+    const given = merged(this.givenLayout, patch);
+    this.layout = layoutOf(given, Object.keys(this.slots));
+    this.givenLayout = given;
+    if (isObject(patch?.fullscreen) && "button" in patch.fullscreen)
+      this.controls = { ...this.controls, fullscreenButton: patch.fullscreen.button === true };
+    this.shell.apply();
+    this.#events.tell("layoutchange", { prevState, nextState: this.getState(), source });
+  }
+
+  toggleMinimap() {
+    this.setLayout({ panels: { minimap: { visible: !this.layout.panels.minimap.visible } } }, { source: "ui" });
+  }
+
+  /** @returns {Promise<void>} */
+  enterFullscreen() {
+    const { host } = this.shell;
+    return this.layout.fullscreen.enabled && host.isConnected ? host.requestFullscreen() : Promise.resolve();
+  }
+
+  /** @returns {Promise<void>} */
+  exitFullscreen() {
+    const { document } = globalThis;
+    return document.fullscreenElement ? document.exitFullscreen() : Promise.resolve();
+  }
+
+  toggleFullscreen() {
+    const change = globalThis.document.fullscreenElement ? this.exitFullscreen() : this.enterFullscreen();
+    change.catch((error) => this.#fail(error));
+  }
+
+  // Layers
+
+  /** @param {string} id @param {any} layer `{name, legend, nodes}` */
+  upsertLayer(id, layer) {
+    this.#mutate(() => this.layers.upsert(id, layer));
+  }
+
+  /** @param {string} id */
+  removeLayer(id) {
+    this.#mutate(() => {
+      this.layers.remove(id);
+      if (this.colorBy === id) this.colorBy = BASE;
+    });
+  }
+
+  /** @param {string} id @param {Record<string, any>} patch node id to what is new of `info`, `tooltip`, `label_append`, `fill_color` */
+  patchLayerNodes(id, patch) {
+    this.#mutate(() => this.layers.patch(id, patch));
+  }
+
+  /** @param {string} id @param {string} label */
+  setLayerLabel(id, label) {
+    this.#mutate(() => this.layers.rename(id, label));
+  }
+
+  /** @param {string} id @param {any} rule `(said, nodeId) => colour`, or `{type: "threshold", field, thresholds}` */
+  setColorRule(id, rule) {
+    this.#mutate(() => this.layers.recolor(id, rule));
+  }
+
+  #mutate(changes) {
+    this.#change("api", () => {
+      changes();
+      this.#repaint();
+    });
+  }
+
+  // Highlight groups
+
+  /** @param {string} id @param {Iterable<string>} ids of nodes; unknown ones are left out @param {string} [color] */
+  addHighlightGroup(id, ids, color = "#ff6600") {
+    const nodes = [...ids].map((node) => this.model.place(node)).filter((place) => place >= 0);
+    this.#change("api", () => this.groups.set(id, { nodes, color: this.layers.colorOf(color) ?? "#ff6600" }));
+  }
+
+  /** @param {string} id */
+  removeHighlightGroup(id) {
+    this.#change("api", () => this.groups.set(id, null));
+  }
+
+  clearAllHighlightGroups() {
+    this.#change("api", () => {
+      for (const id of [...this.groups.groups.keys()]) this.groups.set(id, null);
+    });
+  }
+
+  /** @returns {Map<string, {nodeIds: string[], color: string}>} */
+  getHighlightGroups() {
+    const groups = [...(this.groups?.groups ?? [])];
+    return new Map(
+      groups.map(([id, { nodes, color }]) => [id, { nodeIds: nodes.map((node) => this.#idOf(node)), color }]),
+    );
+  }
+
+  // Life
+
+  /** @param {string} event @param {(event: any) => void} listener @returns {() => void} takes it off again */
+  on(event, listener) {
+    return this.#events.on(event, listener);
+  }
+
+  /** @param {string} event @param {(event: any) => void} listener */
+  off(event, listener) {
+    this.#events.off(event, listener);
+  }
+
+  destroy() {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    this.#events.silence();
+    this.core.destroy();
+    this.shell.destroy();
+    if (MOUNTED.get(this.place) === this) MOUNTED.delete(this.place);
+  }
+}

@@ -1,0 +1,116 @@
+// Colourings of a scene that was made from JSON: the payload's own colours, one colouring per layer, and what a node is.
+
+import { FIRST_STEP, NO_DATA, OTHER, roleColoring } from "./coloring.js";
+import { colorName } from "./colorings.js";
+import { BASE } from "./layers.js";
+
+export class LayerColorings {
+  #made = new Map();
+  #added = [];
+  /** The one that fills the boxes. */
+  current = 0;
+
+  /** @param {import("./scene.js").Scene} scene @param {import("./layers.js").LayerSet} layers */
+  constructor(scene, layers) {
+    Object.assign(this, { scene, layers });
+    this.refresh();
+  }
+
+  /** After layers have changed. */
+  refresh() {
+    this.#made.clear();
+    const layers = [...this.layers.names()];
+    /** @type {string[]} */
+    this.keys = [BASE, ...layers.map(([id]) => id), ...this.#added.map((_, i) => `added ${i}`)];
+    this.names = [BASE, ...layers.map(([, name]) => name), ...this.#added.map(colorName)];
+    this.metricNames = this.names;
+    this.firstAdded = 1 + layers.length;
+  }
+
+  /** @param {string} key `base` or a layer's id @returns {number} 0, the base, where there is no such layer */
+  indexOf(key) {
+    return Math.max(0, this.keys.slice(0, this.firstAdded).indexOf(key));
+  }
+
+  /** @param {number} index @returns {import("./coloring.js").Coloring} */
+  at(index) {
+    if (index >= this.firstAdded) return this.#added[index - this.firstAdded];
+    if (!this.#made.has(index)) this.#made.set(index, this.#make(index));
+    return this.#made.get(index);
+  }
+
+  /** Offers one more, after all others. @param {import("./coloring.js").Coloring} coloring @returns {number} its index */
+  add(coloring) {
+    const at = this.#added.findIndex((one) => colorName(one) === colorName(coloring));
+    if (at >= 0) this.#added[at] = coloring;
+    else this.#added.push(coloring);
+    this.refresh();
+    return this.firstAdded + (at >= 0 ? at : this.#added.length - 1);
+  }
+
+  #make(index) {
+    const { scene, layers } = this;
+    const key = this.keys[index];
+    const legend = layers.legend(key);
+    if (index) return givenColoring(scene, this.names[index], legend, (node) => layers.fill(key, node), NO_DATA);
+    const role = roleColoring(scene);
+    const given = Array.from({ length: scene.nodeCount }, (_, node) => layers.fill(BASE, node));
+    if (!given.some(Boolean)) return legend.length ? { ...role, legend } : role;
+    return givenColoring(scene, BASE, legend, (node) => given[node], role);
+  }
+
+  setRange() {}
+
+  overlays() {
+    return this.#added;
+  }
+
+  categorical() {
+    return [this.at(0), ...this.#added].filter(({ texts }) => texts?.length);
+  }
+
+  numeric() {
+    return [];
+  }
+
+  warm() {}
+}
+
+/**
+ * @param {import("./scene.js").Scene} scene @param {string} name @param {{label: string, color: string|null}[]} legend
+ * @param {(node: number) => string|null} fill `#rrggbb`
+ * @param {number|import("./coloring.js").Coloring} rest the bucket of nodes without a colour, or the colouring that gives theirs
+ * @returns {import("./coloring.js").Coloring}
+ */
+export function givenColoring(scene, name, legend, fill, rest) {
+  const numbers = new Map();
+  const buckets = new Uint32Array(scene.nodeCount);
+  const bucketOf = (key) => {
+    if (!numbers.has(key)) numbers.set(key, FIRST_STEP + numbers.size);
+    return numbers.get(key);
+  };
+  for (let node = 0; node < buckets.length; node++) {
+    const color = fill(node);
+    if (color) buckets[node] = bucketOf(color);
+    else buckets[node] = typeof rest === "number" ? rest : bucketOf(rest.buckets[node]);
+  }
+  for (const { first, end } of typeof rest === "number" ? scene.panes : []) {
+    if (buckets.subarray(first, end).every((bucket) => bucket === rest)) buckets.fill(OTHER, first, end);
+  }
+  const counts = new Array(FIRST_STEP + numbers.size).fill(0);
+  for (const bucket of buckets) counts[bucket]++;
+  const keys = [...numbers.keys()];
+  const own = (theme, styleOf) => {
+    const other = typeof rest === "number" ? null : styleOf(rest, theme).fills;
+    return keys.map((key) => (typeof key === "string" ? key : other[key]));
+  };
+  return {
+    ...{ name, metric: name, unit: null, better: null, buckets, counts, domain: null, own: null, legend },
+    values: new Float64Array(0),
+    reasons: new Int32Array(0),
+    order: [OTHER, NO_DATA, ...keys.map((_, i) => FIRST_STEP + i)],
+    categories: [],
+    texts: new Int32Array(0),
+    fillsOf: own,
+  };
+}
