@@ -38,8 +38,9 @@ def delegate_port(pair: Pair) -> Iterator[Link]:
             yield from _same_argument(pair, b)
             continue
         outer = _giving(pair, *passed[b]) if b in passed else set()
+        guess = b in passed and _is_guess(pair, *passed[b])
         for a in sorted(outer | through_delegate(pair, b)):
-            yield Link(a, b, "delegate")
+            yield Link(a, b, "structure", True, "passed on as it is", holds=True) if guess else Link(a, b, "delegate")
 
 
 def passed_values(run: Run) -> dict[int, tuple[int, int]]:
@@ -58,6 +59,10 @@ def inner_value(run: Run, node: int, port: int) -> int:
         values = run.outputs(run.calls[node])
         return values[port][0] if port < len(values) else node
     return node
+
+
+def _is_guess(pair: Pair, node: int, port: int) -> bool:
+    return all(link.inferred for link in pair.to_earlier.get(inner_value(pair.run, node, port), ()))
 
 
 def _giving(pair: Pair, node: int, port: int) -> set[int]:

@@ -11,6 +11,7 @@ from fxstore.link.borders import delegate_port, signature
 from fxstore.link.handles import handle
 from fxstore.link.inferred import folded, merged, read_in_place, rewritten, same_name
 from fxstore.link.observed import observer
+from fxstore.link.packed import constant, layout
 from fxstore.link.pair import Link, Pair
 from fxstore.link.recorded import common_source, exact_source, identity
 from fxstore.link.run import Run
@@ -21,6 +22,8 @@ RECORDED: tuple[Rule, ...] = (identity, exact_source, common_source, signature)
 RULES: tuple[Rule, ...] = (
     *RECORDED,
     handle,
+    constant,
+    layout,
     delegate_port,
     observer,
     folded,

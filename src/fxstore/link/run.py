@@ -14,6 +14,7 @@ from fxstore.link.lineage import Lineage
 from fxstore.records import Graph, Stage, starts
 
 BOUNDARY_ROLES = frozenset({"input", "parameter", "buffer", "constant", "token", "output"})
+STATE = frozenset({"parameter", "buffer", "constant"})
 VIEWS = frozenset(
     {
         "view", "view_copy", "reshape", "permute", "permute_copy", "transpose", "transpose_copy", "t", "t_copy",
@@ -40,6 +41,7 @@ class Run:
     graphs: tuple[Graph, ...]
     stage_of_graph: list[int]
     base: list[int]
+    kind_of_stage: list[str]
     graph: list[int] = field(default_factory=list)
     stage: list[int] = field(default_factory=list)
     name: list[str] = field(default_factory=list)
@@ -64,7 +66,7 @@ class Run:
         """Lays the graphs of these stages end to end."""
         graphs = tuple(graph for stage in stages for graph in stage.graphs)
         stage_of_graph = [i for i, stage in enumerate(stages) for _ in stage.graphs]
-        run = cls(graphs, stage_of_graph, starts([len(graph.nodes) for graph in graphs]))
+        run = cls(graphs, stage_of_graph, starts([len(graph.nodes) for graph in graphs]), [s.kind for s in stages])
         shapes: dict[tuple[str, ...], int] = {}
         for index, graph in enumerate(graphs):
             run._append(index, graph, shapes)
@@ -103,6 +105,12 @@ class Run:
         """Tells whether a node observes a value, and passes it on."""
         return self.op_type[ordinal].endswith(_OBSERVERS)
 
+    def backend(self, call: int) -> str | None:
+        """Returns the backend that a delegate call runs on, where it is recorded."""
+        graph = self.graph[call]
+        found = self.graphs[graph].nodes["backend"][call - self.base[graph]].as_py()
+        return None if found is None else str(found)
+
     def port(self, ordinal: int) -> int | None:
         """Returns the output that a ``getitem`` reads, or None for any other node."""
         return self.inputs[ordinal][0][1] if self.op_type[ordinal] == "getitem" and self.inputs[ordinal] else None
@@ -135,6 +143,36 @@ class Run:
         """Tells whether any node of a node's graph names an ancestor."""
         return bool(self.graphs[self.graph[ordinal]].tables["origins"].num_rows)
 
+    def carries_handle(self, ordinal: int) -> bool:
+        """Tells whether a node has any handle."""
+        return ordinal in self._carrying
+
+    @cached_property
+    def _carrying(self) -> frozenset[int]:
+        return frozenset(
+            base + position
+            for base, graph in zip(self.base, self.graphs, strict=True)
+            for position in graph.tables["handles"]["position"].to_pylist()
+        )
+
+    @cached_property
+    def inserted_layouts(self) -> frozenset[int]:
+        """The transposes in XNNPACK's payloads that stand for no operator: they carry no handle."""
+        found = [node for node, target in enumerate(self.target) if target == _TRANSPOSE]
+        return frozenset(node for node in found if node not in self._carrying)
+
+    @cached_property
+    def otherwise_laid(self) -> frozenset[int]:
+        """What XNNPACK computes with channels last: from an inserted transpose to the one that takes it back."""
+        found: set[int] = set()
+        for graph in sorted({self.graph[node] for node in self.inserted_layouts}):
+            base = self.base[graph]
+            for node in range(base, base + len(self.graphs[graph].nodes)):
+                reads_one = any(src in found for src, _, _ in self.inputs[node])
+                if self.role[node] == "op" and reads_one != (node in self.inserted_layouts):
+                    found.add(node)
+        return frozenset(found)
+
     @cached_property
     def calls(self) -> dict[int, int]:
         """Graph index of each nested graph, by the ordinal of the node that calls it."""
@@ -165,6 +203,7 @@ class Run:
         return [(src, port) for src, port, _ in self.inputs[last]]
 
 
+_TRANSPOSE = "xnnpack.static_transpose"
 _OBSERVERS = ("Observer", "FakeQuantize")
 
 

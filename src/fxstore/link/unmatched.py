@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fxstore.link.made import made_without_record, packed_into
 from fxstore.link.pair import Link, Pair
 from fxstore.link.run import Run
 from fxstore.records import Stage
@@ -23,7 +24,7 @@ def _of_pair(run: Run, stages: Sequence[Stage], pair: Pair) -> Iterator[tuple[in
     for b in pair.later:
         links = pair.to_earlier.get(b)
         if (links is None or _is_guess(links)) and not _is_known_call(run, b):
-            yield b, before, _guess(links) or pair.undecided.get(b) or _inserted(run, b, before, watched)
+            yield b, before, _guess(links) or pair.undecided.get(b) or _inserted(pair, b, before, watched)
     passes = f"the pass {watched}" if watched else None
     for a in pair.earlier:
         links = pair.to_later.get(a)
@@ -52,11 +53,12 @@ def _is_inner_output(run: Run, node: int) -> bool:
     return run.role[node] == "output" and bool(run.graphs[run.graph[node]].path)
 
 
-def _inserted(run: Run, b: int, before: str, watched: str | None) -> str:
+def _inserted(pair: Pair, b: int, before: str, watched: str | None) -> str:
+    run = pair.run
     if run.op_type[b] == "alloc":
         return "memory planned by to_executorch"
     if run.role[b] == "subgraph":
-        return "holds a nested graph"
+        return _nested(run, b)
     if _is_inner_output(run, b):
         return _INNER_OUTPUT
     if run.selects_port(b):
@@ -67,10 +69,15 @@ def _inserted(run: Run, b: int, before: str, watched: str | None) -> str:
     if watched:
         return f"inserted by the pass {watched}"
     if not sources:
-        return "no provenance recorded"
+        return made_without_record(pair, b) or "no provenance recorded"
     _, name = lineage.ancestor[lineage.hop[sources[-1]]]
     by = lineage.pass_name[sources[0]]
     return f"inserted by {by or 'a pass'}: it comes from {name}, which has no counterpart in {before}"
+
+
+def _nested(run: Run, b: int) -> str:
+    backend = next((found for user in run.users[b] if (found := run.backend(user))), None)
+    return f"inserted by to_backend: the graph that {backend} runs" if backend else "holds a nested graph"
 
 
 def _passes(pair: Pair) -> str:
@@ -98,7 +105,7 @@ def _removed(pair: Pair, a: int, after: str, passes: str) -> str:
     if run.boundary[a] and users:
         links = (link for user in users for link in pair.to_later.get(user, ()))
         folds = {link.note for link in links if link.note and link.note.startswith("folded")}
-        return sorted(folds)[0] if folds else f"no longer an input of {after}"
+        return sorted(folds)[0] if folds else packed_into(pair, a) or f"no longer an input of {after}"
     by = f" by {passes}" if passes else ""
     if not users and run.role[a] != "output":
         return f"removed{by}: its value is not used"

@@ -196,7 +196,9 @@ def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
 
 
 def _same_shape(run: Run, a: int, b: int) -> bool:
-    """Tells whether two values may be equal: their shapes are, and both are of floats, or of one other dtype."""
+    """Tells whether two values may be equal: shapes and layouts are, and both are of floats, or of one other dtype."""
+    if (a in run.otherwise_laid) != (b in run.otherwise_laid):
+        return False
     one, other = run.dtype[a], run.dtype[b]
     alike = one == other or one is None or other is None or ("float" in one and "float" in other)
     return alike and (run.shape[a] == run.shape[b] or run.shape[a] is None or run.shape[b] is None)
