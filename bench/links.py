@@ -1,16 +1,20 @@
-"""Scores the links on live pipelines: ``python -m bench.links [--show] [MODEL[:q|x] …]``.
+"""Scores the links on live pipelines: ``python -m bench.links [--show] [NETWORK[:qxe] …]``.
 
 The truth comes from the live graphs alone: the first hop of a node's chain that is a node of the earlier graph (its
 identity and name), else, for graphs that were copied or partitioned, the node of the same name and nearest ancestor;
-parameters by FQN from the graph signatures. Nodes for which the compiler records nothing are left out and counted; an
-observer without a chain has the origin of what it observes; delegate calls are left out, since their set is their
-content. What is scored is what a click shows: for each node of a stage, its set in the next stage, and in the stage
-before. The baseline is the rule of the fx_viewer RFC: equal root name, else common debug handle, else equal name.
+what reads an output of that by the output's number; parameters by FQN from the graph signatures; a delegate call by the
+module that it runs: in a stage before, all that its operators came from, and the call of a module with the same
+operators. An observer without a chain has the origin of what it observes, and the check of inputs that export adds has
+none. Nodes for which the compiler records nothing are left out and counted. What is scored is what a click shows: for
+each node of a stage, its set in the next stage, and in the stage before. The baseline is the rule of the fx_viewer RFC:
+equal root name, else common debug handle, else equal name.
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
+import operator
 import re
 import sys
 import time
@@ -24,12 +28,11 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
 import torch  # noqa: E402
-from bench.models import MODELS, build  # noqa: E402
+from bench.compiling import asked, compile_variant  # noqa: E402
 from torch import fx  # noqa: E402
 from torch._ops import OpOverload  # noqa: E402
 
 from fxstore.ingest import adapters  # noqa: E402
-from fxstore.ingest.demo.pipeline import compile_network  # noqa: E402
 from fxstore.link import structure_of  # noqa: E402
 from fxstore.records import Stage  # noqa: E402
 
@@ -50,6 +53,12 @@ class Facts:
     key: dict[Name, str] = field(default_factory=dict)
     operators: set[Name] = field(default_factory=set)
     observed: dict[Name, Name] = field(default_factory=dict)
+    port: dict[Name, tuple[Name, int]] = field(default_factory=dict)
+    """For what reads one of several outputs: the node that has them, and the output's number."""
+    runs: dict[Name, str] = field(default_factory=dict)
+    """Path of the graph that a delegate call runs."""
+    returns: dict[str, list[Name]] = field(default_factory=dict)
+    """What the graph at a path returns."""
 
 
 @dataclass
@@ -109,6 +118,12 @@ def _note(facts: Facts, name: Name, node: fx.Node, signature: Any) -> None:
     facts.target[name] = str(overload)
     if node.op == "call_module" and node.all_input_nodes:
         facts.observed[name] = (name[0], node.all_input_nodes[0].name)
+    if node.target is operator.getitem and isinstance(node.args[1], int):
+        facts.port[name] = (name[0], node.args[0].name), node.args[1]
+    if node.name.startswith("executorch_call_delegate"):
+        facts.runs[name] = str(node.args[0].target)
+    if node.op == "output" and isinstance(node.args[0], (tuple, list)):
+        facts.returns[name[0]] = [(name[0], value.name) for value in node.args[0] if isinstance(value, fx.Node)]
     handle = node.meta.get("debug_handle") or ()
     facts.handles[name] = frozenset(handle if isinstance(handle, (list, tuple)) else (handle,))
     if node.op in ("call_function", "call_module") and "alloc" not in node.name:
@@ -133,14 +148,45 @@ def truth(earlier: Facts, later: Facts) -> dict[Name, set[Name]]:
         if name in later.key:
             if later.key[name] in by_key:
                 found[name] = {by_key[later.key[name]]}
-        elif name in later.operators:
-            origin = _origin(earlier, later, name, hops, here, by_hop)
+        elif name[1] == "_guards_fn" and name not in earlier.chain:
+            found[name] = set()
+        elif name in later.operators and name not in later.runs:
+            origin = _of_port(earlier, later, name, _origin(earlier, later, name, hops, here, by_hop))
             if origin:
                 found[name] = origin
     for name, source in later.observed.items():
         if name not in found and source in found:
             found[name] = found[source]
-    return found
+    for name, (source, port) in later.port.items():
+        if source in later.runs and not earlier.runs:
+            found[name] = found[later.returns[later.runs[source]][port]]
+    return {**found, **_contents(earlier, later, found)}
+
+
+def _of_port(earlier: Facts, later: Facts, name: Name, origin: set[Name]) -> set[Name]:
+    """Returns the nodes that read the same output as a ``getitem``, where its chain names what has the outputs."""
+    if name not in later.port:
+        return origin
+    giver, port = later.port[name]
+    same = {a for a in origin if earlier.port.get(a, (a, -1))[1] == port}
+    givers = {a for a in origin if _operator(earlier, a) == _operator(later, giver)}
+    readers = {reader for reader, (source, number) in earlier.port.items() if source in givers and number == port}
+    return same or readers or origin
+
+
+def _operator(facts: Facts, name: Name) -> list[str]:
+    return facts.target[name].split(".")[:2]
+
+
+def _contents(earlier: Facts, later: Facts, found: dict[Name, set[Name]]) -> dict[Name, set[Name]]:
+    """Returns what each delegate call came from: what is in it, and an earlier call of the same."""
+    calls = {}
+    for call, path in later.runs.items():
+        inside = {name: origin for name, origin in found.items() if name[0] == path and name in later.operators}
+        origins = set().union(*inside.values())
+        same = {a for a, own in earlier.runs.items() if origins and {path for path, _ in origins} == {own}}
+        calls[call] = origins | same
+    return calls
 
 
 def _origin(
@@ -159,13 +205,15 @@ def _origin(
         candidates = by_hop.get(hop, [])
         same = [c for c in candidates if c[1] == name[1] and earlier.target[c] == later.target[name]]
         if same or candidates:
-            alike = [c for c in candidates if earlier.target[c].split(".")[:2] == later.target[name].split(".")[:2]]
+            if name in later.port:
+                return set(candidates)
+            alike = [c for c in candidates if _operator(earlier, c) == _operator(later, name)]
             return set(same or (alike if len(alike) == 1 else candidates))
     return set()
 
 
 def clicks(pairs: dict[Name, set[Name]]) -> tuple[dict[Name, set[Name]], dict[Name, set[Name]]]:
-    """Returns the sets of clicks in the later stage, and in the earlier one."""
+    """Returns the sets of clicks in the later stage, and in the earlier one; what a call runs shows the call, too."""
     forward: dict[Name, set[Name]] = defaultdict(set)
     for later, origins in pairs.items():
         for origin in origins:
@@ -209,30 +257,29 @@ def ours(stages: list[Stage]) -> dict[tuple[str, Name], dict[str, set[Name]]]:
         members[row["sync_set"]][stage].add(name)
         if row["focus"]:
             focus[row["sync_set"]].append(row["ordinal"])
-    guessed: dict[tuple[str, Name], set[Name]] = defaultdict(set)
+    guessed: dict[tuple[str, Name], dict[str, set[Name]]] = defaultdict(lambda: defaultdict(set))
     for link in structure.tables["links"].to_pylist():
         if link["inferred"]:
-            guessed[where[link["src"]]].add(where[link["dst"]][1])
-            guessed[where[link["dst"]]].add(where[link["src"]][1])
+            for one, (stage, other) in itertools.permutations((where[link["src"]], where[link["dst"]])):
+                guessed[one][stage].add(other)
     return {
-        where[node]: {stage: found - guessed[where[node]] for stage, found in members[number].items()}
+        where[node]: {stage: found - guessed[where[node]][stage] for stage, found in members[number].items()}
         for number, nodes in focus.items()
         for node in nodes
     }
 
 
-def run(name: str, quantise: bool, show: bool) -> dict[tuple[str, str], tuple[Score, Score, int]]:
+def run(name: str, variant: str, show: bool) -> dict[tuple[str, str], tuple[Score, Score, int]]:
     """Compiles a model and scores each pair of neighbouring stages: ours, the baseline, nodes without a record."""
-    network, inputs = build(name)
     stages: list[Stage] = []
     facts: dict[str, Facts] = {}
 
-    def stage(label: str, source: Any) -> None:
+    def stage(label: str, source: Any, _: object) -> None:
         (snapshot,) = adapters.read(source).stages
         stages.append(Stage(label, snapshot.graphs, snapshot.kind))
         facts[label] = facts_of(source)
 
-    keep = compile_network(network, inputs, stage, quantise=quantise)
+    keep = compile_variant(name, variant, stage)
     start = time.process_time()
     sets = ours(stages)
     seconds = time.process_time() - start
@@ -244,35 +291,32 @@ def run(name: str, quantise: bool, show: bool) -> dict[tuple[str, str], tuple[Sc
         mine, theirs = Score(), Score()
         for here, there, wanted, shown in ((later, earlier, back, base_back), (earlier, later, forth, base_forth)):
             universe = facts[there].operators | facts[there].key.keys()
-            calls = {node for node in facts[there].chain if "executorch_call_delegate" in node[1]}
             for node, expected in wanted.items():
-                if node not in facts[here].operators or "executorch_call_delegate" in node[1]:
+                if node not in facts[here].operators:
                     continue
-                shown_here = (sets[here, node].get(there, set()) & universe) - calls
-                if show and shown_here != expected - calls:
-                    print(f"{here} {node} in {there}: {shown_here}, but {expected - calls}", file=sys.stderr)
-                mine.add(shown_here, expected - calls)
-                theirs.add((shown.get(node, set()) & universe) - calls, expected - calls)
+                shown_here = sets[here, node].get(there, set()) & universe
+                if show and shown_here != expected:
+                    print(f"{here} {node} in {there}: {shown_here}, but {expected}", file=sys.stderr)
+                mine.add(shown_here, expected)
+                theirs.add(shown.get(node, set()) & universe, expected)
         left_out = facts[later].operators - back.keys()
         silent = len(left_out)
         UNRECORDED.update(f"{later}: {re.sub(r'_[0-9]+$', '', node)}" for _, node in left_out)
         table[earlier, later] = (mine, theirs, silent)
     nodes = sum(len(graph.nodes) for one in stages for graph in one.graphs)
-    print(f"{name}:{'q' if quantise else 'x'}  {nodes} nodes linked in {seconds:.3f} s CPU", file=sys.stderr)
+    print(f"{name}:{variant}  {nodes} nodes linked in {seconds:.3f} s CPU", file=sys.stderr)
     return table
 
 
 def main(wanted: Iterable[str], show: bool = False) -> None:
     """Prints precision, recall and share of exact sets, per stage pair over all models."""
     totals: dict[tuple[str, str], tuple[Score, Score, list[int]]] = {}
-    for one in wanted:
-        name, _, variant = one.partition(":")
-        for kind in variant or "qx":
-            for pair, (mine, theirs, silent) in run(name, kind == "q", show).items():
-                total = totals.setdefault(pair, (Score(), Score(), [0]))
-                for whole, part in ((total[0], mine), (total[1], theirs)):
-                    whole += part
-                total[2][0] += silent
+    for name, variant in asked(wanted, "qx"):
+        for pair, (mine, theirs, silent) in run(name, variant, show).items():
+            total = totals.setdefault(pair, (Score(), Score(), [0]))
+            for whole, part in ((total[0], mine), (total[1], theirs)):
+                whole += part
+            total[2][0] += silent
     print(f"{'':24}{'fxstore':^24} {'fx_viewer rule':^24}")
     columns = f"{'precision':>7} {'recall':>6} {'exact':>7}"
     print(f"{'stages':24}{columns}  {columns}  clicks  no record")
@@ -285,4 +329,4 @@ def main(wanted: Iterable[str], show: bool = False) -> None:
 if __name__ == "__main__":
     torch.manual_seed(0)
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
-    main(names or MODELS, show="--show" in sys.argv)
+    main(names, show="--show" in sys.argv)

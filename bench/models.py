@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -191,14 +190,3 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], tuple[Tensor, ...]
     "llama": (Llama, _ids),
     "shared": (Shared, lambda: (torch.randn(2, 16),)),
 }
-
-
-def build(name: str) -> tuple[nn.Module, tuple[Any, ...]]:
-    """Returns a network, its batch-norms calibrated, and one input."""
-    torch.manual_seed(0)
-    make, inputs = MODELS[name]
-    network, example = make(), inputs()
-    if example[0].is_floating_point() and example[0].dim() == 4:
-        with torch.no_grad():
-            network.train()(torch.randn(8, *example[0].shape[1:]))
-    return network.eval(), example

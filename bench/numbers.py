@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from bench.models import build
+from bench.compiling import build
 from torch import Tensor, nn
 
 import fxstore

@@ -1,7 +1,8 @@
-"""Checks value pairs by running both stages: ``python -m bench.values [MODEL[:q|x] …]``.
+"""Checks value pairs by running both stages: ``python -m bench.values [NETWORK[:qxe] …]``.
 
-Every (node, port) of neighbouring stages that a value class says must be equal is compared by cosine and by largest
-difference. Stages that keep floats must agree to rounding; a quantised one to its steps.
+Every (node, port) of neighbouring stages that a value class says must be equal is compared by cosine. Stages that keep
+floats must agree to rounding; a quantised one to its steps. Each stage begins with the buffers that the float one had:
+calibration runs the prepared one, and so fills its caches.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Any
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
-from bench.models import MODELS, build  # noqa: E402
+from bench.compiling import asked, compile_variant  # noqa: E402
 
 from fxstore.ingest import adapters  # noqa: E402
-from fxstore.ingest.demo.pipeline import compile_network  # noqa: E402
-from fxstore.ingest.values import capture_values  # noqa: E402
+from fxstore.ingest.state import state  # noqa: E402
+from fxstore.ingest.values import stream_values  # noqa: E402
 from fxstore.link import structure_of  # noqa: E402
 from fxstore.metrics import compare  # noqa: E402
 from fxstore.records import Stage  # noqa: E402
@@ -28,20 +29,24 @@ from fxstore.records import Stage  # noqa: E402
 Port = tuple[str, str, int]
 
 
-def run(name: str, quantise: bool) -> dict[tuple[str, str], tuple[int, int, float]]:
+def run(name: str, variant: str) -> dict[tuple[str, str], tuple[int, int, float]]:
     """Returns, per stage pair: pairs compared, operators with a pair in percent, and the worst cosine."""
-    network, inputs = build(name)
     stages: list[Stage] = []
     values: dict[str, dict[Port, Any]] = {}
+    buffers: dict[str, Any] = {}
 
-    def stage(label: str, source: Any) -> None:
+    def stage(label: str, source: Any, inputs: tuple[Any, ...]) -> None:
         (snapshot,) = adapters.read(source).stages
         stages.append(Stage(label, snapshot.graphs, snapshot.kind))
+        if label == "float":
+            buffers.update(state(source).written)
         if label != "runtime":
+            values[label] = {}
             program = source.exported_program() if hasattr(source, "to_executorch") else source
-            values[label] = capture_values(program, inputs).values
+            given = {name: value.clone() for name, value in buffers.items()}
+            stream_values(program, inputs, None, lambda key, take, _: values[label].update({key: take()}), state=given)
 
-    compile_network(network, inputs, stage, quantise=quantise)
+    compile_variant(name, variant, stage)
     structure = structure_of(stages)
     where = []
     for row, graph in zip(structure.tables["graphs"].to_pylist(), structure.graphs, strict=True):
@@ -70,15 +75,11 @@ def run(name: str, quantise: bool) -> dict[tuple[str, str], tuple[int, int, floa
 def main(wanted: list[str]) -> None:
     """Prints one line per model and stage pair."""
     print(f"{'model':14}{'stages':24}{'pairs':>6}{'paired':>8}  worst cosine")
-    for one in wanted:
-        name, _, variant = one.partition(":")
-        for kind in variant or "qx":
-            for (earlier, later), (compared, percent, worst) in run(name, kind == "q").items():
-                print(
-                    f"{name + ':' + kind:14}{earlier + ' - ' + later:24}{compared:6}{percent:7} %  {worst:.9f}",
-                    flush=True,
-                )
+    for name, variant in asked(wanted, "qx"):
+        for (earlier, later), (compared, percent, worst) in run(name, variant).items():
+            label, between = f"{name}:{variant}", f"{earlier} - {later}"
+            print(f"{label:14}{between:24}{compared:6}{percent:7} %  {worst:.9f}", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(MODELS))
+    main(sys.argv[1:])

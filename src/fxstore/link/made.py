@@ -17,6 +17,8 @@ def made_without_record(pair: Pair, b: int) -> str | None:
     run = pair.run
     if run.target[b] == _GUARDS:
         return "inserted by ExportedProgram.module(): checks what is passed in"
+    if run.role[b] in STATE and not run.users[b]:
+        return "comes with the module: nothing reads it"
     if run.role[b] in STATE:
         return _of_fold(pair, b) or _of_number(pair, b) or _of_program(run, b)
     if run.quantiser[b] and run.inputs[b]:
