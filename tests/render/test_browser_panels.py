@@ -114,3 +114,46 @@ def test_panes_of_one_run_do_not_repeat_its_name(open_page: Open) -> None:
     panes = (replace(first, subtitle="demo"), replace(second, subtitle="demo · a note"))
     page = open_page(replace(model, panes=panes))
     assert page.locator(".fx-subtitle").all_text_contents() == ["10 nodes", "11 nodes · a note"]
+
+
+def test_a_pane_is_dragged_by_its_head_to_another_place(open_page: Open) -> None:
+    page = open_page(page_model(2, STAGES[:3]))
+    heads = page.locator(".fx-pane-head")
+    titles = page.locator(".fx-pane h2")
+    boxes = [heads.nth(i).bounding_box() for i in range(3)]
+    page.mouse.move(boxes[0]["x"] + 30, boxes[0]["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(boxes[1]["x"] + boxes[1]["width"] * 0.8, boxes[1]["y"] + 10, steps=4)
+    assert page.locator(".fx-drop-before h2").all_text_contents() == ["quantized"]
+    page.mouse.up()
+    assert titles.all_text_contents() == ["prepared", "float", "quantized"]
+    assert page.locator(".fx-drop-before, .fx-dragged").count() == 0
+    page.mouse.move(boxes[0]["x"] + 30, boxes[0]["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(boxes[2]["x"] + boxes[2]["width"] - 5, boxes[2]["y"] + 10, steps=4)
+    page.mouse.up()
+    assert titles.all_text_contents() == ["float", "quantized", "prepared"]
+    page.mouse.click(boxes[0]["x"] + 30, boxes[0]["y"] + 10)
+    assert titles.all_text_contents() == ["float", "quantized", "prepared"], "a click moves nothing"
+
+
+def test_strips_of_stages_without_the_metric_take_a_line(open_page: Open) -> None:
+    page = open_page(page_model(2, STAGES[:3]))
+    strips = page.locator(".fx-strip")
+    heights = [strips.nth(i).bounding_box()["height"] for i in range(3)]
+    assert heights[0] < 20 < heights[1], heights
+    assert strips.nth(0).text_content() == "no cosine in this stage"
+    page.locator(".fx-by select").select_option(label="role")
+    assert strips.nth(0).is_hidden()
+
+
+def test_how_a_metric_differs_between_panes_is_coloured_around_zero(open_page: Open) -> None:
+    page = open_page(page_model(2, STAGES[:4]))
+    page.get_by_text("View", exact=True).click()
+    page.get_by_label("From", exact=True).select_option(label="prepared")
+    page.get_by_label("To", exact=True).select_option(label="quantized")
+    page.get_by_role("button", name="Colour by how much the metric differs").click()
+    coloring = page.evaluate("(({ metric, domain }) => ({ metric, domain }))(fxstore.compare.coloring)")
+    assert coloring["metric"] == "Δcosine"
+    assert coloring["domain"]["min"] == -coloring["domain"]["max"]
+    assert page.locator(".fx-by select option:checked").text_content().startswith("Δcosine")

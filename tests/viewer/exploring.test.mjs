@@ -2,11 +2,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adjacencyOf } from "../../src/fxstore/render/viewer/adjacency.js";
 import { Colorings } from "../../src/fxstore/render/viewer/colorings.js";
-import { categoryColoring, metricColoring, OTHER } from "../../src/fxstore/render/viewer/coloring.js";
+import {
+  FIRST_STEP,
+  NAN,
+  OTHER,
+  categoryColoring,
+  domainOf,
+  metricColoring,
+  positionIn,
+  valueAt,
+} from "../../src/fxstore/render/viewer/coloring.js";
 import { csvOf } from "../../src/fxstore/render/viewer/csv.js";
 import { edgeFacts, outputOf } from "../../src/fxstore/render/viewer/edgefacts.js";
 import { hashOf, linkedNode, linkIn } from "../../src/fxstore/render/viewer/deeplink.js";
 import { betweenQuery, rangeOf } from "../../src/fxstore/render/viewer/legend.js";
+import { metricDiff } from "../../src/fxstore/render/viewer/metricdiff.js";
 import { frameIn, stretchOf } from "../../src/fxstore/render/viewer/overview.js";
 import { histogramOf, nodeAlong, profileOf } from "../../src/fxstore/render/viewer/profile.js";
 import { reached } from "../../src/fxstore/render/viewer/reach.js";
@@ -282,4 +292,34 @@ test("what changed between two panes is told by counterparts, and found by categ
   assert.deepEqual(search.find("-change:renamed stage:float").nodes, [0]);
   const lone = colorings.at(colorings.add(stageDiff(scene, 1, 2)));
   assert.ok(lone.categories.includes("added") && lone.categories.includes("removed"));
+});
+
+test("how a metric differs is told at both nodes, around zero, and only where both have a number", () => {
+  const scene = makeScene();
+  scene.columns.set("color0.status", Int32Array.from([0, 0, 0, 1, 4, 5]));
+  scene.columns.set("color0.value", Float64Array.from([0.5, 1, 0.9]));
+  const metric = metricColoring(scene, 0);
+  const diff = metricDiff(scene, metric, 0, 1);
+  assert.equal(diff.metric, "Δcosine");
+  const pairs = [...diff.values].flatMap((value, node) => (Number.isFinite(value) ? [[node, value]] : []));
+  assert.ok(pairs.every(([, value]) => Math.abs(value - 0.4) < 1e-12));
+  assert.deepEqual(
+    pairs.map(([node]) => node),
+    [0, 2],
+  );
+  assert.equal(diff.buckets[3], NAN, "NaN less a number is NaN");
+  assert.equal(diff.domain.min, -diff.domain.max);
+  assert.equal(diff.buckets[2], FIRST_STEP, "a higher cosine is the good end");
+});
+
+test("a metric with both signs has zero in the middle of its scale, also of a narrowed one", () => {
+  const domain = domainOf(Float64Array.from([-3, 1]), null);
+  assert.deepEqual([positionIn(-3, domain), positionIn(0, domain), positionIn(1, domain)], [0, 0.5, 1]);
+  for (const part of [0, 0.2, 0.5, 0.9, 1])
+    assert.ok(Math.abs(positionIn(valueAt(part, domain), domain) - part) < 1e-12);
+  assert.equal(domainOf(Float64Array.from([-3, 1]), "higher").diverging, undefined, "good and bad have another scale");
+  const scene = makeScene({ colors: [{ name: "run", metric: "bias", unit: null, better: null }] });
+  scene.columns.set("color0.value", Float64Array.from([-3, 1]));
+  assert.equal(metricColoring(scene, 0, { min: -1, max: 1 }).domain.diverging, true);
+  assert.equal(metricColoring(scene, 0, { min: 0.5, max: 1 }).domain.diverging, false);
 });

@@ -134,12 +134,16 @@ export class PageApp {
       this.legend,
       h("span", { class: "fx-grow" }),
       this.panes.switches,
-      ...this.tools(this),
-      h("button", { title: "Fit every pane (f)", onclick: () => this.compare.zoomToFit() }, "Fit"),
-      this.views.root,
-      this.exports.root,
-      this.themes.button,
-      h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"),
+      h(
+        "span",
+        { class: "fx-commands" },
+        ...this.tools(this),
+        h("button", { title: "Fit every pane (f)", onclick: () => this.compare.zoomToFit() }, "Fit"),
+        this.views.root,
+        this.exports.root,
+        this.themes.button,
+        h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"),
+      ),
     );
   }
 
@@ -188,8 +192,7 @@ export class PageApp {
     const find = (query) => this.compare.search(query);
     const range = (ends) => this.compare.setRange(ends);
     this.legend.replaceChildren(legend(this.h, this.compare.coloring, this.themes.theme, { find, range }));
-    const { domain } = this.compare.coloring;
-    for (const strip of this.strips) strip.root.hidden = !domain;
+    for (const strip of this.strips) strip.fold();
   }
 
   showDetails() {

@@ -18,11 +18,15 @@ const MOST_CATEGORIES = 24;
 
 /**
  * @typedef {{name: string, metric: string, unit: string|null, better: string|null, buckets: Uint8Array, values: Float64Array,
- *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>,
+ *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>, source?: NumberSource,
  *   legend?: {label: string, color: string|null}[], fillsOf?: (theme: import("./themes.js").Theme, styleOf: any) => string[]}} Coloring
  *   legend, fillsOf: of colours that the payload gives, instead of those of the theme
  *   own: the domain that it has unless another one is asked for; order: buckets as they are painted, what matters most last
- * @typedef {{min: number, max: number, log: boolean}} Domain
+ *   source: of numbers, what it was made from
+ * @typedef {{about: {name: string, metric: string, unit: string|null, better: string|null}, signed?: boolean,
+ *   numbers: {status: ArrayLike<number>, value: ArrayLike<number>, reason: ArrayLike<number>}}} NumberSource
+ *   a status per node, a value per node with status 0, a reason per node with status 4; signed: a difference
+ * @typedef {{min: number, max: number, log: boolean, diverging?: boolean}} Domain diverging: zero is in the middle
  * @typedef {{fills: string[], inks: string[], hatches: (string|null)[]}} BucketStyle
  */
 
@@ -32,21 +36,27 @@ const MOST_CATEGORIES = 24;
  * @returns {Coloring}
  */
 export function metricColoring(scene, index, range = null) {
-  const { name, metric, unit, better } = scene.header.colors[index];
   const column = (part) => scene.columns.get(`color${index}.${part}`);
-  const own = domainOf(column("value"), better);
-  const domain = own && range ? { ...range, log: own.log && range.min > 0 } : own;
-  const spread = spreadColor(
-    column("status"),
-    column("value"),
-    column("reason"),
-    stepsOf(column("value"), domain, better),
-  );
+  const numbers = { status: column("status"), value: column("value"), reason: column("reason") };
+  return numberColoring(scene, { about: scene.header.colors[index], numbers }, range);
+}
+
+/**
+ * @param {import("./scene.js").Scene} scene @param {NumberSource} source
+ * @param {{min: number, max: number}|null} [range] what the scale spans instead of all values
+ * @returns {Coloring}
+ */
+export function numberColoring(scene, source, range = null) {
+  const { status, value, reason } = source.numbers;
+  const { name, metric, unit, better } = source.about;
+  const own = domainOf(value, better, source.signed);
+  const domain = own && range ? narrowed(own, range) : own;
+  const spread = spreadColor(status, value, reason, stepsOf(value, domain, better));
   silence(scene, spread.buckets);
   const counts = countsOf(spread.buckets, FIRST_STEP + STEPS);
   const steps = Array.from({ length: STEPS }, (_, i) => FIRST_STEP + i);
   const order = [OTHER, NO_DATA, MISSING, ...steps, MINUS_INF, PLUS_INF, NAN];
-  return { name, metric, unit, better, ...spread, domain, own, counts, order, categories: null };
+  return { name, metric, unit, better, ...spread, domain, own, counts, order, categories: null, source };
 }
 
 /** @returns {Uint8Array} where each value stands on the scale, 0 is best, or lowest */
@@ -134,21 +144,30 @@ export function badness(value, domain, better) {
   return better === "higher" ? 1 - part : part;
 }
 
-/** @param {ArrayLike<number>} values finite ones @param {string|null} better @returns {Domain|null} */
-export function domainOf(values, better) {
+/** @param {ArrayLike<number>} values finite ones @param {string|null} better @param {boolean} [signed] zero is in the middle @returns {Domain|null} */
+export function domainOf(values, better, signed = false) {
   if (!values.length) return null;
   let [min, max] = [Infinity, -Infinity];
   for (let i = 0; i < values.length; i++) {
     min = Math.min(min, values[i]);
     max = Math.max(max, values[i]);
   }
+  if (signed) [min, max] = [Math.min(min, -max), Math.max(max, -min)];
+  if ((!better || signed) && min < 0 && max > 0) return { min, max, log: false, diverging: true };
   if (better === "higher" || max <= 0 || min < 0) return { min, max, log: false };
   const least = smallestPositive(values);
   return max / least > LOG_RATIO ? { min: least, max, log: true } : { min, max, log: false };
 }
 
+/** @param {Domain} own @param {{min: number, max: number}} range @returns {Domain} */
+function narrowed(own, range) {
+  const diverging = own.diverging && range.min < 0 && range.max > 0;
+  return { ...range, log: own.log && range.min > 0, diverging };
+}
+
 /** @param {number} part 0 to 1 @param {Domain} domain @returns {number} the value there */
-export function valueAt(part, { min, max, log }) {
+export function valueAt(part, { min, max, log, diverging }) {
+  if (diverging) return part < 0.5 ? min * (1 - 2 * part) : max * (2 * part - 1);
   return log ? min * (max / min) ** part : min + (max - min) * part;
 }
 
@@ -159,8 +178,9 @@ function countsOf(buckets, size) {
 }
 
 /** @param {number} value @param {Domain} domain @returns {number} 0 to 1 */
-export function positionIn(value, { min, max, log }) {
+export function positionIn(value, { min, max, log, diverging }) {
   if (max <= min) return 0;
+  if (diverging) return value < 0 ? Math.max(0, 0.5 - value / min / 2) : Math.min(1, 0.5 + value / max / 2);
   const part = log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
   return Math.min(1, Math.max(0, part));
 }
@@ -177,7 +197,8 @@ function fillsOf(coloring, theme) {
 }
 
 function stepFills(coloring, theme) {
-  const stops = coloring.better ? theme.scale : theme.neutral;
+  const sequential = coloring.better ? theme.scale : theme.neutral;
+  const stops = coloring.domain?.diverging ? theme.diverging : sequential;
   return Array.from({ length: STEPS }, (_, i) => mixed(stops, (i + 0.5) / STEPS));
 }
 

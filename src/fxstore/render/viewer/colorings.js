@@ -1,6 +1,6 @@
 // The colourings that a page offers, each made when it is first asked for.
 
-import { categoryColoring, metricColoring, roleColoring } from "./coloring.js";
+import { categoryColoring, metricColoring, numberColoring, roleColoring } from "./coloring.js";
 
 export class Colorings {
   #made = [];
@@ -39,8 +39,8 @@ export class Colorings {
 
   /** Gives a metric's scale other ends. @param {number} index @param {{min: number, max: number}|null} range null: its own */
   setRange(index, range) {
-    if (this.at(index).categories) return;
-    this.#made[index] = metricColoring(this.scene, index, range);
+    const { source } = this.at(index);
+    if (source) this.#made[index] = numberColoring(this.scene, source, range);
   }
 
   /** @returns {import("./coloring.js").Coloring[]} all but what a node is */

@@ -3,6 +3,7 @@
 import { styleOf } from "./coloring.js";
 import { Emitter } from "./emitter.js";
 import { anchorIn, followed, nearestToMiddle } from "./follow.js";
+import { metricDiff } from "./metricdiff.js";
 import { reached } from "./reach.js";
 import { SearchIndex } from "./search.js";
 import { answerNodes, nextRow, ranksOf, selectionOf } from "./selection.js";
@@ -214,6 +215,12 @@ export class FXGraphCompare extends Emitter {
   /** Colours what changed from one pane to another. @param {number} base @param {number} head */
   diffPanes(base, head) {
     this.setColorBy(this.colorings.add(stageDiff(this.scene, base, head)));
+  }
+
+  /** Colours how the metric in use, or else the first one, differs from one pane to another. @param {number} base @param {number} head */
+  diffMetric(base, head) {
+    const [metric] = this.colorings.numeric().filter(({ source }) => source && !source.signed);
+    if (metric) this.setColorBy(this.colorings.add(metricDiff(this.scene, metric, base, head)));
   }
 
   /** Gives the coloured metric's scale other ends. @param {{min: number, max: number}|null} range null: its own */

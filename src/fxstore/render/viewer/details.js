@@ -7,6 +7,9 @@ import { edgeDetails, moduleDetails } from "./otherdetails.js";
 import { visible } from "./visible.js";
 
 const MOST_CHIPS = 12;
+/** As the style sheet has it. */
+const HEAD_PX = 124;
+const LEAST_COLUMN_PX = 112;
 
 export class DetailsPanel {
   /**
@@ -80,12 +83,14 @@ export class DetailsPanel {
     );
     const values = this.values(selection, panes);
     if (values) rows.splice(2, 0, values);
-    return h(
+    const table = h(
       "table",
       { class: "fx-table" },
       h("thead", {}, h("tr", {}, h("td", {}, this.tools()), ...heads)),
       h("tbody", {}, ...rows),
     );
+    table.style.minWidth = `${HEAD_PX + panes.length * LEAST_COLUMN_PX}px`;
+    return table;
   }
 
   head(selection, pane) {

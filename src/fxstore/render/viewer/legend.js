@@ -64,7 +64,7 @@ function histogram(h, coloring, find) {
   const most = Math.max(...bins.map(({ count }) => count));
   const bars = bins.map((bin) => {
     const told = (value) => withUnit(value, coloring.unit);
-    const title = `${grouped(bin.count)} nodes from ${told(bin.from)} to ${told(bin.to)}`;
+    const title = `${grouped(bin.count)} node${bin.count === 1 ? "" : "s"} from ${told(bin.from)} to ${told(bin.to)}`;
     const onclick = () => bin.count && find(betweenQuery(coloring.metric, bin));
     const bar = h("button", { class: "fx-bin", title, "aria-label": title, tabindex: -1, onclick }, h("i", {}));
     bar.firstChild.style.height = bin.count ? `${Math.max(LEAST_HISTOGRAM, 100 * Math.sqrt(bin.count / most))}%` : "0";

@@ -27,19 +27,14 @@ export function paneBox(h, pane, note, { fit, move, hide }) {
     tool("×", "Hide this pane", "Hide", hide),
     tool("⤢", "Fit this pane", "Fit", fit),
   ];
-  const root = h(
-    "section",
-    { class: "fx-pane", "aria-label": title },
-    h(
-      "header",
-      { class: "fx-pane-head" },
-      h("div", { class: "fx-pane-title" }, h("h2", { title }, title), h("span", { class: "fx-pane-tools" }, ...tools)),
-      h("p", { class: "fx-subtitle", title: words }, found, words),
-    ),
-    view,
-    foot,
+  const head = h(
+    "header",
+    { class: "fx-pane-head" },
+    h("div", { class: "fx-pane-title" }, h("h2", { title }, title), h("span", { class: "fx-pane-tools" }, ...tools)),
+    h("p", { class: "fx-subtitle", title: `${words}. Drag to move the pane` }, found, words),
   );
-  return { root, mount, view, foot, status, found };
+  const root = h("section", { class: "fx-pane", "aria-label": title }, head, view, foot);
+  return { root, head, mount, view, foot, status, found };
 }
 
 /**

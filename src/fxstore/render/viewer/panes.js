@@ -1,6 +1,7 @@
 // The row of panes: their frames, the bars between them, which of them are in view.
 
 import { ownParts, paneBox, statusOf } from "./panebox.js";
+import { attachPaneDrag } from "./panedrag.js";
 import { grouped } from "./numbers.js";
 import { watchSize } from "./sizes.js";
 import { splitter } from "./splitter.js";
@@ -37,6 +38,11 @@ export class PaneRow {
       "aria-label": "Panes",
       hidden: scene.panes.length < 2,
     });
+    for (const [pane, { head }] of this.boxes.entries())
+      attachPaneDrag(head, {
+        others: () => this.shown().map((other) => ({ pane: other, root: this.boxes[other].root })),
+        drop: (before) => this.putBefore(pane, before),
+      });
     this.arrange();
   }
 
@@ -64,6 +70,14 @@ export class PaneRow {
     const rest = this.order.filter((one) => one !== pane);
     rest.splice(rest.indexOf(other) + (step > 0 ? 1 : 0), 0, pane);
     this.setOrder(rest);
+  }
+
+  /** Puts a pane before another, or at the end. @param {number} pane @param {number} before -1 for the end */
+  putBefore(pane, before) {
+    if (pane === before) return;
+    const rest = this.order.filter((one) => one !== pane);
+    rest.splice(before < 0 ? rest.length : rest.indexOf(before), 0, pane);
+    if (rest.some((one, i) => one !== this.order[i])) this.setOrder(rest);
   }
 
   /** @param {number[]} order every pane once */

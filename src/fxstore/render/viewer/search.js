@@ -111,7 +111,8 @@ export class SearchIndex {
   }
 }
 
-function hasNumber(bucket) {
+/** @param {number} bucket @returns {boolean} whether there is a number, NaN and infinite included */
+export function hasNumber(bucket) {
   return bucket !== NO_DATA && bucket !== MISSING && bucket !== OTHER;
 }
 

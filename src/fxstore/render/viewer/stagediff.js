@@ -44,7 +44,8 @@ function changeOf(scene, node, partner) {
   return scene.text("name", node) === scene.text("name", partner) ? "same" : "renamed";
 }
 
-function titleOf(scene, pane) {
+/** @param {import("./scene.js").Scene} scene @param {number} pane @returns {string} with its run, where there are several */
+export function titleOf(scene, pane) {
   const { title, run } = scene.panes[pane];
   return scene.panes.some((other) => other.run !== run) ? `${title} (${run})` : title;
 }

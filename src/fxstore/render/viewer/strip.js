@@ -27,6 +27,7 @@ export class Strip {
     this.note = h("span", { class: "fx-strip-note fx-muted" });
     this.root = h("div", { class: "fx-strip" }, this.canvas, this.note);
     viewer.on("painted", () => this.paint());
+    this.fold();
     this.unwatch = watchSize(this.canvas, (size) => {
       this.size = size;
       this.paint();
@@ -40,9 +41,19 @@ export class Strip {
     return Boolean(coloring.domain) && end > first && coloring.buckets[first] !== OTHER;
   }
 
+  /** Takes a line where there is nothing to plot, no room where no metric colours. */
+  fold() {
+    const { coloring } = this.viewer.ink;
+    const name = visible(coloring.metric);
+    this.root.hidden = !coloring.domain;
+    this.root.classList.toggle("fx-quiet", !this.speaks);
+    this.note.textContent = this.speaks ? "" : `no ${name} in this stage`;
+    this.canvas.setAttribute("aria-label", `${this.speaks ? "" : "no "}${name} along ${this.title}`);
+  }
+
   paint() {
     const { canvas, context, size, viewer } = this;
-    const { coloring, theme } = viewer.ink;
+    const { theme } = viewer.ink;
     if (!size.width || !size.height || !viewer.view) return;
     const marks = viewer.marks.selection?.shares[viewer.pane.number].lead ?? -1;
     const key = [size.width, size.height, viewer.ink.style, viewer.ratio, marks];
@@ -53,9 +64,6 @@ export class Strip {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = theme.graph.paper;
     context.fillRect(0, 0, size.width, size.height);
-    const name = visible(coloring.metric);
-    this.note.textContent = this.speaks ? "" : coloring.domain ? `no ${name} in this stage` : "";
-    canvas.setAttribute("aria-label", this.speaks ? `${name} along ${this.title}` : `no ${name} in ${this.title}`);
     if (!this.speaks) return;
     this.#bars(context, size);
     if (marks >= 0) this.#mark(context, size, marks);

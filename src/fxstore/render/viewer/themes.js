@@ -2,9 +2,10 @@
 
 /**
  * @typedef {Record<string, string>} Palette
- * @typedef {{name: string, dark: boolean, chrome: Palette, graph: Palette, scale: string[], neutral: string[],
+ * @typedef {{name: string, dark: boolean, chrome: Palette, graph: Palette, scale: string[], neutral: string[], diverging: string[],
  *   roles: Record<string, string>, categories: string[], changes: Record<string, string>}} Theme
- *   scale: good to bad; neutral: low to high where neither is good; both read by lightness alone, whatever the eyes.
+ *   scale: good to bad; neutral: low to high where neither is good; both read by lightness alone, whatever the eyes;
+ *   diverging: below zero, zero, above zero. All have been seen as eyes without one kind of cones see them.
  *   graph.missing: a reason why there is no number; nodata: nothing known; other: a stage that the metric is not of
  */
 
@@ -41,7 +42,7 @@ export const THEMES = {
       up: "#7a3db8",
       down: "#b3541e",
       hover: "#18202b",
-      nodata: "#d0ccd8",
+      nodata: "#c8c8c8",
       missing: "#ffffff",
       other: "#f1f4f7",
       nan: "#b3006e",
@@ -49,24 +50,25 @@ export const THEMES = {
       frame: "#aab5c3",
     },
     scale: ["#fde3a0", "#fdc173", "#f8924c", "#e2602b", "#b93012", "#7a1403"],
-    neutral: ["#d2f0b8", "#a7daae", "#6fb8b4", "#3a8bab", "#2a5b94", "#26306e"],
+    neutral: ["#d4f3b0", "#98dc9b", "#52bda8", "#2f8fae", "#2a5b94", "#26306e"],
+    diverging: ["#1f5fa8", "#559cdc", "#9fd0f8", "#ece6cf", "#fcc183", "#e0803c", "#9c3a0c"],
     roles: {
       op: "#dfe7f4",
-      input: "#cdebdc",
-      output: "#cdebdc",
-      parameter: "#f3ead6",
-      buffer: "#f3ead6",
-      constant: "#f3ead6",
-      delegate: "#e5d9f3",
-      subgraph: "#e5d9f3",
-      symint: "#e4e4e4",
-      token: "#e4e4e4",
+      input: "#b1dbca",
+      output: "#b1dbca",
+      parameter: "#f7dea4",
+      buffer: "#f7dea4",
+      constant: "#f7dea4",
+      delegate: "#cdaee1",
+      subgraph: "#cdaee1",
+      symint: "#a5acae",
+      token: "#a5acae",
     },
-    categories: ["#a6cbf0", "#f5c98a", "#b9dfc2", "#e6b3d4", "#f1e08c", "#c9bff0", "#d9c2ab", "#9fdcdc"],
+    categories: ["#87b3fe", "#f6c779", "#bbfacd", "#e990b5", "#aba83a", "#9973c5", "#bc6f5c", "#71e1f7"],
     changes: {
       same: "#e9edf2",
-      moved: "#cfe3f7",
-      renamed: "#a9d4ef",
+      moved: "#c3dbf6",
+      renamed: "#8fbfe6",
       rewired: "#f7d488",
       changed: "#ee9a4d",
       added: "#3f8f6b",
@@ -113,19 +115,20 @@ export const THEMES = {
     },
     scale: ["#5e3d1c", "#7f4c17", "#a85f14", "#d17a1c", "#f59f33", "#ffdf8e"],
     neutral: ["#1f3f7a", "#25559a", "#2b7ba8", "#3fa3a8", "#7fc9b0", "#d9efc4"],
+    diverging: ["#8fc2ff", "#4a86c9", "#274d80", "#3a3526", "#7a4a24", "#c4743a", "#ffc48a"],
     roles: {
       op: "#2b3646",
-      input: "#1f4437",
-      output: "#1f4437",
-      parameter: "#453b26",
-      buffer: "#453b26",
-      constant: "#453b26",
-      delegate: "#3d3053",
-      subgraph: "#3d3053",
-      symint: "#3a3a3a",
-      token: "#3a3a3a",
+      input: "#2d5c47",
+      output: "#2d5c47",
+      parameter: "#503700",
+      buffer: "#503700",
+      constant: "#503700",
+      delegate: "#6a4383",
+      subgraph: "#6a4383",
+      symint: "#717070",
+      token: "#717070",
     },
-    categories: ["#2f5f92", "#8a5a1c", "#2c6b45", "#7c3f68", "#746617", "#54489a", "#6a5340", "#1d6b6b"],
+    categories: ["#345499", "#966933", "#76a191", "#74464f", "#a99325", "#3e2d5c", "#691c09", "#25818f"],
     changes: {
       same: "#2a3340",
       moved: "#24476b",

@@ -44,8 +44,15 @@ export class ViewMenu {
     const options = panes.map((pane) => [name(pane), pane.number]);
     const [from, to] = [choice(h, "From", options, () => {}), choice(h, "To", options, () => {})];
     to.select.value = "1";
-    const show = () => compare.diffPanes(Number(from.select.value), Number(to.select.value));
-    return [h("h3", {}, "What changed"), from, to, h("button", { onclick: show }, "Colour what changed")];
+    const show = (how) => () => compare[how](Number(from.select.value), Number(to.select.value));
+    const metrics = compare.scene.header.colors.some(({ categories }) => !categories);
+    return [
+      h("h3", {}, "What changed"),
+      from,
+      to,
+      h("button", { onclick: show("diffPanes") }, "Colour what changed"),
+      metrics && h("button", { onclick: show("diffMetric") }, "Colour by how much the metric differs"),
+    ];
   }
 
   /** Finds out how deep modules go only when someone looks. */
