@@ -150,8 +150,8 @@ def test_strips_of_stages_without_the_metric_take_a_line(open_page: Open) -> Non
 def test_how_a_metric_differs_between_panes_is_coloured_around_zero(open_page: Open) -> None:
     page = open_page(page_model(2, STAGES[:4]))
     page.get_by_text("View", exact=True).click()
-    page.get_by_label("From", exact=True).select_option(label="prepared")
-    page.get_by_label("To", exact=True).select_option(label="quantized")
+    page.locator(".fx-choice:has(span:text-is('From')) select").select_option(label="prepared")
+    page.locator(".fx-choice:has(span:text-is('To')) select").select_option(label="quantized")
     page.get_by_role("button", name="Colour by how much the metric differs").click()
     coloring = page.evaluate("(({ metric, domain }) => ({ metric, domain }))(fxstore.compare.coloring)")
     assert coloring["metric"] == "Δcosine"

@@ -8,7 +8,7 @@ import { visible } from "./visible.js";
 
 const MOST_CHIPS = 12;
 /** As the style sheet has it. */
-const HEAD_PX = 124;
+const LABELS_PX = 124;
 const LEAST_COLUMN_PX = 112;
 
 export class DetailsPanel {
@@ -89,7 +89,7 @@ export class DetailsPanel {
       h("thead", {}, h("tr", {}, h("td", {}, this.tools()), ...heads)),
       h("tbody", {}, ...rows),
     );
-    table.style.minWidth = `${HEAD_PX + panes.length * LEAST_COLUMN_PX}px`;
+    table.style.minWidth = `${LABELS_PX + panes.length * LEAST_COLUMN_PX}px`;
     return table;
   }
 
