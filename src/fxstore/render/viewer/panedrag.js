@@ -1,6 +1,6 @@
 // A pane taken by its head and dropped between two others.
 
-const LEAST_PX = 6;
+const DRAG_PX = 6;
 
 /**
  * @param {HTMLElement} head of the pane
@@ -20,7 +20,7 @@ export function attachPaneDrag(head, { others, drop }) {
     head.setPointerCapture(event.pointerId);
   };
   const move = (event) => {
-    if (!drag || (!drag.panes.length && Math.abs(event.clientX - drag.from) < LEAST_PX)) return;
+    if (!drag || (!drag.panes.length && Math.abs(event.clientX - drag.from) < DRAG_PX)) return;
     if (!drag.panes.length) drag.panes = others();
     drag.gap = gapAt(
       drag.panes.map(({ root }) => root.getBoundingClientRect()),
