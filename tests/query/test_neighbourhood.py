@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from fxstore import Store
 from fxstore.query import compare
+from fxstore.query.beside import MOST_BESIDE_ONE, beside
 from fxstore.query.compare import page_model
 from fxstore.query.neighbourhood import HUB, neighbourhood
 from fxstore.query.stored import StoredGraph
@@ -61,6 +63,37 @@ def test_there_is_a_most_and_seeds_are_drawn_in_any_case() -> None:
     assert {100 + i for i in range(0, 1000, 100)} <= set(nids(out.graphs["a"][0]))
 
 
+def test_what_is_left_out_beside_a_hub_can_be_opened_the_nearest_of_it() -> None:
+    hub = graph(5001, [(0, i) for i in range(1, 5001)])
+    near = neighbourhood({"a": [hub]}, [100], hops=1)
+    (part,) = beside({"a": [named(hub)]}, near)["a"]
+    assert nids(part) == list(range(101 + HUB, 101 + HUB + MOST_BESIDE_ONE))
+    assert (part.parent_nid, part.title) == (100, "beside n0: 60 of 4,960 not drawn")
+    assert beside({"a": [named(hub)]}, near, most=0) == {"a": []}
+
+
+def named(graph: StoredGraph) -> StoredGraph:
+    names = pa.array([f"n{i}" for i in range(graph.nodes.num_rows)])
+    return replace(graph, nodes=graph.nodes.append_column("name", names))
+
+
+@given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=40), st.integers(0, 14), st.integers(1, 9))
+def test_what_can_be_opened_is_next_to_its_node_once_and_not_drawn(
+    edges: list[tuple[int, int]], seed: int, most: int
+) -> None:
+    whole = named(graph(15, edges))
+    near = neighbourhood({"a": [whole]}, [100 + seed], 1)
+    parts = beside({"a": [whole]}, near, most)["a"]
+    held = [nid for part in parts for nid in nids(part)]
+    assert len(held) == len(set(held)) <= most
+    assert not set(held) & set(nids(near.graphs["a"][0]))
+    beside_each = {frozenset((100 + a, 100 + b)) for a, b in edges}
+    assert all(frozenset((part.parent_nid, nid)) in beside_each for part in parts for nid in nids(part))
+    if most == 9 and len(held) < most:
+        left = {nid for pair in beside_each for nid in pair if pair & set(near.more)} - set(nids(near.graphs["a"][0]))
+        assert left == set(held), "all of it, where there is room"
+
+
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=40), st.integers(0, 14), st.integers(0, 4))
 def test_every_neighbour_is_drawn_or_counted(edges: list[tuple[int, int]], seed: int, hops: int) -> None:
     out = neighbourhood({"a": [graph(15, edges)]}, [100 + seed], hops)
@@ -79,6 +112,10 @@ def test_an_answer_of_a_huge_run_is_drawn_with_its_neighbourhood(store: Store, m
     model = page_model(store, highlight=asked, hops=None)
     assert "7 of 10 nodes are drawn" in model.left_out, "of float only what has a counterpart there"
     near = page_model(store, highlight=asked, hops=1)
+    held = [(graph.parent_nid, graph.nodes["name"].to_pylist()) for pane in near.panes for graph in pane.graphs[1:]]
+    assert len(held) == 2, "what is left out beside both nodes that say so can be opened"
+    assert {parent for parent, _ in held} == set(near.more)
+    assert all(graph.beside for pane in near.panes for graph in pane.graphs[1:])
     assert [pane.graphs[0].nodes["name"].to_pylist() for pane in near.panes] == [
         ["relu"],
         ["relu_1", "mean_1", "output"],

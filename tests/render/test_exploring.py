@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.render.browsing import Open, address, nid_of, settle
-from tests.render.made_pages import STAGES, page_model
+from tests.render.made_pages import STAGES, Sketch, page_model
 
 from fxstore.render import PageModel
 
@@ -351,3 +351,39 @@ def test_what_changed_between_two_panes_is_coloured_and_listed(open_page: Open) 
     page.locator(".fx-find", has_text="removed").click()
     assert page.locator(".fx-search input").input_value() == "change:removed"
     assert page.locator(".fx-found").all_text_contents() == ["6 found", "0 found"], "batch norms were folded"
+
+
+def test_neighbours_that_are_not_drawn_are_opened_and_tucked_away_again(open_page: Open) -> None:
+    model = page_model(2, STAGES[:2])
+    hub = model.panes[0].graphs[0].nodes["nid"][3].as_py()
+    sketch = Sketch(9 << 22)
+    for i in range(7):
+        sketch.add(f"left {i}", "mul", [], name=f"left_{i}")
+    extra = replace(sketch.drawn("beside conv2d_2: 7 of 4,951 not drawn", hub), beside=True)
+    first = replace(model.panes[0], graphs=(*model.panes[0].graphs, extra))
+    page = open_page(replace(model, panes=(first, *model.panes[1:]), more={hub: 4951}))
+    extent = page.evaluate("fxstore.compare.scene.panes[0].extent.right")
+    assert "7 more to open" in page.locator(".fx-subtitle").nth(0).text_content()
+    page.evaluate("(nid) => fxstore.select(nid)", hub)
+    settle(page)
+    assert "7 of them can be opened (e)" in page.locator(".fx-details").text_content()
+    corner = page.evaluate(
+        "(nid) => { const { x, y } = fxstore.pointOf(nid); const { width, height } = fxstore.sizeOf(nid);"
+        "return [x + width / 2 - 4, y + height / 2 + 1]; }",
+        hub,
+    )
+    page.mouse.click(*corner)
+    settle(page)
+    assert page.evaluate("fxstore.compare.scene.panes[0].closedGraphs.size") == 0
+    assert page.evaluate("fxstore.compare.scene.panes[0].extent.right") > extent
+    left = page.evaluate("fxstore.nids(0).at(-7)")
+    point = page.evaluate("(nid) => fxstore.pointOf(nid)", left)
+    page.mouse.click(point["x"], point["y"])
+    assert page.evaluate("fxstore.selected()") == left
+    page.evaluate("(nid) => fxstore.select(nid)", hub)
+    page.keyboard.press("e")
+    settle(page)
+    assert page.evaluate("fxstore.compare.scene.panes[0].extent.right") == extent
+    page.evaluate("(nid) => fxstore.select(nid)", left)
+    settle(page)
+    assert page.evaluate("fxstore.compare.scene.panes[0].closedGraphs.size") == 0, "what is selected is seen"

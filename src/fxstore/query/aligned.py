@@ -26,7 +26,7 @@ def aligned(
     primary = {nid for members in sets for nid, is_primary in members if is_primary}
     groups: dict[str, list[tuple[int, int]]] = {}
     for i, pane in enumerate(panes):
-        for title, j in {graph.title: j for j, graph in enumerate(pane.graphs)}.items():
+        for title, j in {graph.title: j for j, graph in enumerate(pane.graphs) if not graph.beside}.items():
             groups.setdefault(title, []).append((i, j))
     drawn = [list(pane.graphs) for pane in panes]
     for group in groups.values():

@@ -15,6 +15,7 @@ import pyarrow as pa
 from fxstore.errors import QueryError
 from fxstore.query import hints, text
 from fxstore.query.aligned import aligned
+from fxstore.query.beside import beside, grid
 from fxstore.query.drawings import Drawings, box_sizes
 from fxstore.query.joining import Bridge, Sets, bridges, joined
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
@@ -84,10 +85,14 @@ def page_model(
     _check_stages(shown, stages)
     parts = [_stages(store, run, stages) for run in shown]
     reduced = [] if whole or not named else _reduced(store, shown, parts, named, hops)
+    hidden: list[dict[str, list[StoredGraph]]] = [{} for _ in shown]
     if reduced:
+        hidden = [beside(part, near) for part, near in zip(parts, reduced, strict=True)]
         parts = [part.graphs for part in reduced]
     panes = [
-        pane for run, graphs in zip(shown, parts, strict=True) for pane in _panes(store, run, graphs, len(shown) > 1)
+        pane
+        for run, graphs, extra in zip(shown, parts, hidden, strict=True)
+        for pane in _panes(store, run, graphs, extra, len(shown) > 1)
     ]
     visible = {nid for pane in panes for graph in pane.graphs for nid in graph.nodes["nid"].to_pylist()}
     ways = bridges(store, shown)
@@ -175,18 +180,28 @@ def _left_out(parts: Sequence[Neighbourhood], hops: int) -> str:
         return ""
     return (
         f"{drawn:,} of {total:,} nodes are drawn: the answer's, their counterparts, and what is within {hops} hops; "
-        "'+N' on a node counts the neighbours that are left out. All: compare with whole=True, --whole."
+        "'+N' on a node counts the neighbours that are left out, and opens the nearest of them. "
+        "All: compare with whole=True, --whole."
     )
 
 
-def _panes(store: Store, run: CommittedRun, graphs: dict[str, list[StoredGraph]], several: bool) -> list[Pane]:
+def _panes(
+    store: Store,
+    run: CommittedRun,
+    graphs: dict[str, list[StoredGraph]],
+    hidden: dict[str, list[StoredGraph]],
+    several: bool,
+) -> list[Pane]:
     notes = {str(stage["stage"]): stage["note"] for stage in run.stages}
     drawings = _drawings(store.directory)
     subtitle = f"{run.name} · {run.run_id}" if several else run.name
     return [
         Pane(
             title=name,
-            graphs=tuple(_drawn(graph, drawings) for graph in own),
+            graphs=(
+                *(_drawn(graph, drawings) for graph in own),
+                *(_drawn(graph) for graph in hidden.get(name, ())),
+            ),
             subtitle=" · ".join(filter(None, (subtitle, notes[name]))),
             run=run.run_id,
         )
@@ -206,7 +221,8 @@ def _told(pane: Pane, ways: Sequence[Bridge]) -> Pane:
     return pane
 
 
-def _drawn(graph: StoredGraph, drawings: Drawings) -> DrawnGraph:
+def _drawn(graph: StoredGraph, drawings: Drawings | None = None) -> DrawnGraph:
+    """Returns a graph with its drawing, or, without ``drawings``, one that waits beside its caller."""
     sizes = box_sizes(graph.nodes)
     nodes = graph.nodes.append_column("width", _floats([width for width, _ in sizes]))
     nodes = nodes.append_column("height", _floats([height for _, height in sizes]))
@@ -214,8 +230,9 @@ def _drawn(graph: StoredGraph, drawings: Drawings) -> DrawnGraph:
         title=graph.title,
         nodes=nodes.select(_NODE_COLUMNS),
         edges=graph.edges,
-        drawing=drawings.get(graph.graph_hash, nodes, graph.edges),
+        drawing=drawings.get(graph.graph_hash, nodes, graph.edges) if drawings else grid(sizes),
         parent_nid=graph.parent_nid,
+        beside=drawings is None,
     )
 
 

@@ -23,6 +23,7 @@ class DrawnGraph:
         edges: One row per use of a value: src, dst (row numbers in ``nodes``), src_port, dst_arg.
         drawing: Where they stand; box sizes are those of ``nodes``.
         parent_nid: The node that calls this graph, or None at the top.
+        beside: Whether it holds neighbours of ``parent_nid`` that are left out of the drawing until they are asked for.
     """
 
     title: str
@@ -30,6 +31,7 @@ class DrawnGraph:
     edges: pa.Table
     drawing: Drawing
     parent_nid: int | None = None
+    beside: bool = False
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ def _graphs(model: PageModel) -> list[dict[str, Any]]:
                     "parent": first + callers[0] if callers else -1,
                     "width": math.ceil(2 * graph.drawing.width),
                     "height": math.ceil(2 * graph.drawing.height),
+                    **({"beside": True} if graph.beside else {}),
                 }
             )
         first += sum(graph.nodes.num_rows for graph in pane.graphs)

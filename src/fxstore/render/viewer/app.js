@@ -251,6 +251,7 @@ export class PageApp {
       trail: (step) => compare.stepTrail(step),
       reach: (direction, hops) => compare.showReach(direction, compare.hops[direction] + hops),
       foldMore: (step) => this.foldMore(step),
+      beside: () => compare.toggleBeside(),
       copy: () => this.details.copy(),
       follow: () => this.views.setFollowing(!compare.following),
       clear: () => this.search.clear() || compare.clearSelection(),

@@ -4,6 +4,7 @@ import { styleOf } from "./coloring.js";
 import { Emitter } from "./emitter.js";
 import { anchorIn, followed, nearestToMiddle } from "./follow.js";
 import { metricDiff } from "./metricdiff.js";
+import { isTucked } from "./place.js";
 import { reached } from "./reach.js";
 import { SearchIndex } from "./search.js";
 import { answerNodes, nextRow, ranksOf, selectionOf } from "./selection.js";
@@ -66,6 +67,7 @@ export class FXGraphCompare extends Emitter {
    *   of the answer
    */
   selectNode(node, options) {
+    this.#untuck(node);
     this.select(selectionOf(this.scene, node), options);
   }
 
@@ -147,6 +149,22 @@ export class FXGraphCompare extends Emitter {
     const toggled = (set) => new Set(set.has(number) ? [...set].filter((one) => one !== number) : [...set, number]);
     if (kind === "module") this.fold(pane, toggled(part.closed));
     else this.fold(pane, part.closed, toggled(part.closedGraphs));
+    const graph = kind === "graph" ? part.graphs.find((one) => one.number === number) : null;
+    if (graph?.beside && !graph.closed) this.viewers[pane].reveal(graph.first);
+  }
+
+  /** Opens, or tucks away, the neighbours of the selection that are not drawn, in every pane that holds some. */
+  toggleBeside() {
+    for (const { pane, lead } of this.selection?.shares ?? []) {
+      const graph = lead < 0 ? null : this.scene.besideOf(lead);
+      if (graph) this.toggleFold(pane, "graph", graph.number);
+    }
+  }
+
+  /** What is selected must be seen: opens the graph that it is tucked away in. */
+  #untuck(node) {
+    const graph = this.scene.graphOf(node);
+    if (isTucked(graph)) this.toggleFold(this.scene.paneOf(node).number, "graph", graph.number);
   }
 
   /** @param {number} pane @param {Set<number>} closed blocks @param {Set<number>} [closedGraphs] */

@@ -89,7 +89,9 @@ export function sourceOf(scene, node) {
 /** @returns {string|null} how many neighbours of a node are not on the page */
 function moreText(scene, node) {
   const more = scene.columns.get("node.more")?.[node];
-  return more ? `${grouped(more)} more neighbours, not on this page` : null;
+  const here = more ? scene.besideOf(node)?.nodes : 0;
+  const told = here ? `${grouped(here)} of them can be opened (e)` : "not on this page";
+  return more ? `${grouped(more)} more neighbours, ${told}` : null;
 }
 
 function row(scene, nodes, selected, [label, read, compared, kind = "text"]) {

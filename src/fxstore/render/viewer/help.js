@@ -7,6 +7,7 @@ const MARKS = [
   ["◆ thick ring", "its counterpart that holds the value"],
   ["◌ dashed ring", "other nodes of the same computation"],
   ["purple, orange", "what the selection depends on (u), what depends on it (d)"],
+  ["+12 ▸", "neighbours that are not drawn; a click opens the nearest of them (e)"],
   ["numbers", "rank in the answer; hollow: the counterpart of a ranked node"],
 ];
 

@@ -1,15 +1,19 @@
 // What lies under a point.
 
 import { toScene } from "./viewport.js";
-import { frameOf, TITLE_HEIGHT } from "./place.js";
+import { moreBox } from "./more.js";
+import { frameOf, isTucked, TITLE_HEIGHT } from "./place.js";
 
 const REACH_PX = 4;
 const EDGE_REACH_PX = 5;
 const HEAD_PX = 15;
+/** By how much what a node bears may stand out of its box. */
+const MORE_REACH = 10;
 const LEAST_EDGE_SCALE = 0.1;
 
 /**
- * @typedef {{kind: "node"|"edge"|"module"|"graph"|"none", number: number}} Target
+ * @typedef {{kind: "node"|"more"|"edge"|"module"|"graph"|"none", number: number}} Target more: the number on a node that
+ *   counts neighbours that are not drawn
  */
 
 /**
@@ -17,9 +21,11 @@ const LEAST_EDGE_SCALE = 0.1;
  * @param {import("./viewport.js").View} view @param {number} px @param {number} py @returns {Target}
  */
 export function targetUnder(scene, pane, view, px, py) {
+  const [x, y] = toScene(view, px, py);
+  const more = moreUnder(scene, pane, x, y);
+  if (more >= 0) return { kind: "more", number: more };
   const node = nodeUnder(scene, pane, view, px, py);
   if (node >= 0) return { kind: "node", number: node };
-  const [x, y] = toScene(view, px, py);
   const module = moduleUnder(scene, pane, view, x, y);
   if (module >= 0) return { kind: "module", number: module };
   const graph = graphUnder(pane, view, x, y);
@@ -48,6 +54,18 @@ export function nodeUnder(scene, pane, view, px, py) {
   return best;
 }
 
+/** @returns {number} the node whose neighbours that are not drawn can be opened or tucked away there, or -1 */
+function moreUnder(scene, pane, x, y) {
+  if (!scene.columns.get("node.more")?.length) return -1;
+  let found = -1;
+  pane.nodeTree.query(x - MORE_REACH, y - MORE_REACH, x + MORE_REACH, y + MORE_REACH, (i) => {
+    const box = moreBox(scene, pane.first + i);
+    const within = box && x >= box.left && x <= box.left + box.width && y >= box.top && y <= box.top + box.height;
+    if (within && scene.besideOf(pane.first + i)) found = pane.first + i;
+  });
+  return found;
+}
+
 /** @returns {number} the closed module there, or the open one whose head is there, or -1 */
 function moduleUnder(scene, pane, view, x, y) {
   const first = pane.graphs[0]?.firstBlock ?? 0;
@@ -66,7 +84,14 @@ function graphUnder(pane, view, x, y) {
   if (TITLE_HEIGHT * view.scale < 6) return -1;
   const under = pane.graphs.find((graph) => {
     const { left, top, right, bottom } = frameOf(graph);
-    return graph.title && x >= left && x <= right && y >= top && y <= (graph.closed ? bottom : top + TITLE_HEIGHT);
+    return (
+      graph.title &&
+      !isTucked(graph) &&
+      x >= left &&
+      x <= right &&
+      y >= top &&
+      y <= (graph.closed ? bottom : top + TITLE_HEIGHT)
+    );
   });
   return under ? under.number : -1;
 }

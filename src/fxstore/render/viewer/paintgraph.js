@@ -1,7 +1,7 @@
 // What lies under the nodes: module boxes, frames of nested graphs, edges. In scene units.
 
 import { FAR } from "./lod.js";
-import { TITLE_HEIGHT, frameOf } from "./place.js";
+import { TITLE_HEIGHT, frameOf, isTucked } from "./place.js";
 import { visible, shortened } from "./visible.js";
 
 const CHUNK = 256;
@@ -77,7 +77,7 @@ export function paintFrames(context, ink, pane, scale) {
   const { scene, theme } = ink;
   context.lineWidth = 1.25 / scale;
   context.strokeStyle = theme.graph.frame;
-  const titled = pane.graphs.filter((graph) => graph.title);
+  const titled = pane.graphs.filter((graph) => graph.title && !isTucked(graph));
   for (const graph of titled) if (graph.parent >= 0) callLine(context, scene, graph, frameOf(graph), scale);
   for (const graph of titled) paintFrame(context, theme, graph, scale);
 }

@@ -3,7 +3,7 @@
 import { MISSING, NO_DATA, OTHER } from "./coloring.js";
 import { FAR, NEAR } from "./lod.js";
 import { metricText } from "./metrictext.js";
-import { grouped } from "./numbers.js";
+import { moreBox, moreTextOf } from "./more.js";
 import { LINE_HEIGHT, NAME_FONT, TITLE_FONT, linesOf } from "./label.js";
 
 const RADIUS = 4;
@@ -126,27 +126,25 @@ function paintLayers(context, { scene, layers, theme }, nodes, scale) {
   }
 }
 
-/** How many neighbours of a node are not on the page, where there are any: `+4,951`. */
+/** How many neighbours of a node are not drawn, where there are any. */
 function paintMore(context, { scene, theme }, nodes) {
   const more = scene.columns.get("node.more");
   if (!more?.length) return;
   context.font = NAME_FONT;
-  context.textAlign = "right";
+  context.textAlign = "center";
   context.textBaseline = "middle";
   for (const node of nodes) {
     if (!more[node]) continue;
-    const text = `+${grouped(more[node])}`;
-    const [right, bottom] = [scene.x[node] + scene.width[node] / 2, scene.y[node] + scene.height[node] / 2];
-    const width = context.measureText(text).width + 8;
+    const { left, top, width, height } = moreBox(scene, node);
     context.beginPath();
-    context.roundRect(right - width + 4, bottom - 7, width, 14, 7);
+    context.roundRect(left, top, width, height, height / 2);
     context.fillStyle = theme.chrome.panel;
     context.fill();
     context.strokeStyle = theme.graph.border;
     context.lineWidth = 1;
     context.stroke();
     context.fillStyle = theme.chrome.warn;
-    context.fillText(text, right, bottom + 0.5);
+    context.fillText(moreTextOf(scene, node), left + width / 2, top + height / 2 + 0.5);
   }
 }
 

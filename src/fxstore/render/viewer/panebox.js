@@ -11,8 +11,12 @@ const SEPARATOR = " · ";
  * @param {{fit: () => void, move: (step: 1|-1) => void, hide: () => void}} actions
  */
 export function paneBox(h, pane, note, { fit, move, hide }) {
-  const graphs = pane.graphs.length > 1 ? `${pane.graphs.length} graphs` : "";
-  const words = [`${grouped(pane.end - pane.first)} nodes`, graphs, note].filter(Boolean).join(" · ");
+  const waiting = pane.graphs.filter((graph) => graph.beside);
+  const drawn = pane.graphs.length - waiting.length;
+  const graphs = drawn > 1 ? `${drawn} graphs` : "";
+  const beside = waiting.reduce((sum, graph) => sum + graph.nodes, 0);
+  const more = beside ? `${grouped(beside)} more to open` : "";
+  const words = [`${grouped(pane.end - pane.first - beside)} nodes`, graphs, more, note].filter(Boolean).join(" · ");
   const found = h("span", { class: "fx-found", hidden: true });
   const status = h("div", { class: "fx-status", hidden: true });
   const mount = h("div", { class: "fx-mount" }, status);

@@ -7,7 +7,7 @@ const PADDING = 14;
 
 /**
  * @typedef {{number: number, title: string, first: number, nodes: number, firstEdge: number, edges: number,
- *   firstBlock: number, blocks: number, parent: number, width: number, height: number,
+ *   firstBlock: number, blocks: number, parent: number, beside?: boolean, width: number, height: number,
  *   fullWidth: number, fullHeight: number, closed: boolean, x: number, y: number}} Graph
  * @typedef {{left: number, top: number, right: number, bottom: number}} Box
  * @typedef {{graph: Graph, width: number, height: number, callees: {part: Family, dx: number, dy: number}[]}} Family
@@ -16,11 +16,12 @@ const PADDING = 14;
 
 /**
  * Sets `x` and `y`, the scene's position of each drawing's top left corner.
- * @param {Graph[]} graphs of one pane
+ * @param {Graph[]} all graphs of one pane
  * @param {(node: number) => number} localY a node's y within its drawing
  * @returns {Box} the extent of all
  */
-export function placeGraphs(graphs, localY) {
+export function placeGraphs(all, localY) {
+  const graphs = all.filter((graph) => !isTucked(graph));
   const calls = callsOf(graphs, localY);
   const called = new Set([...calls.values()].flat());
   const seen = new Set();
@@ -31,6 +32,11 @@ export function placeGraphs(graphs, localY) {
   const { width, height, at } = arranged(parts, null);
   for (const [i, family] of families.entries()) settle(family, at[i].x, at[i].y);
   return { left: 0, top: 0, right: width, bottom: height };
+}
+
+/** @param {Graph} graph @returns {boolean} whether it takes no room: left out until it is asked for */
+export function isTucked({ beside, closed }) {
+  return Boolean(beside && closed);
 }
 
 /** @param {Graph} graph @returns {Box} the frame around a graph; without a title there is none, only its extent */

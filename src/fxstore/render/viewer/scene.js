@@ -5,7 +5,7 @@ import { hierarchyOf } from "./blocks.js";
 import { blockBoxes, edgeBoxes, hideEdges, nodeBoxes } from "./boxes.js";
 import { BoxTree } from "./boxtree.js";
 import { foldingOf } from "./folding.js";
-import { frameOf, placeGraphs } from "./place.js";
+import { frameOf, isTucked, placeGraphs } from "./place.js";
 
 export const IN_CLOSED_GRAPH = -2;
 const CLOSED_GRAPH_WIDTH = 300;
@@ -86,6 +86,13 @@ export class Scene {
     return this.paneOf(node).graphs.find((graph) => node >= graph.first && node < graph.first + graph.nodes);
   }
 
+  /** @param {number} node @returns {import("./place.js").Graph|undefined} the graph of its neighbours that are not drawn */
+  besideOf(node) {
+    const pane = this.paneOf(node);
+    pane.besides ??= new Map(pane.graphs.filter(({ beside }) => beside).map((graph) => [graph.parent, graph]));
+    return pane.besides.get(node);
+  }
+
   /** @param {number} set @returns {{node: number, primary: boolean}[]} */
   membersOf(set) {
     const out = [];
@@ -121,7 +128,8 @@ export class Scene {
     const mapOf = (node) => maps[pane.graphs.findIndex((graph) => node < graph.first + graph.nodes)];
     pane.extent = placeGraphs(pane.graphs, (node) => mapOf(node)(this.base.y[node]));
     for (const [i, graph] of pane.graphs.entries()) {
-      if (graph.closed) this.#hide(graph);
+      if (isTucked(graph)) this.#tuck(graph);
+      else if (graph.closed) this.#hide(graph);
       else this.#put(graph, folds ? maps[i] : null, pane.closed);
     }
     pane.nodeTree = new BoxTree(nodeBoxes(this, pane.first, pane.end));
@@ -185,6 +193,14 @@ export class Scene {
     }
   }
 
+  /** Puts all nodes of a closed graph where the node is that it belongs to. */
+  #tuck({ first, nodes, parent }) {
+    for (let node = first; node < first + nodes; node++) {
+      this.holder[node] = IN_CLOSED_GRAPH;
+      this.#stand(node, this.x[parent], this.y[parent], this.width[parent], this.height[parent]);
+    }
+  }
+
   #stand(node, x, y, width, height) {
     [this.x[node], this.y[node], this.width[node], this.height[node]] = [x, y, width, height];
   }
@@ -240,6 +256,7 @@ function panesOf(header) {
       edge += entry.edges;
       block += entry.blocks;
     }
+    for (const { beside, number: own } of pane.graphs) if (beside) pane.closedGraphs.add(own);
     return { ...pane, end: node, endEdge: edge };
   });
 }

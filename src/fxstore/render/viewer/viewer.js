@@ -258,6 +258,7 @@ export class FXGraphViewer extends Emitter {
   }
 
   #click({ kind, number }) {
+    if (kind === "more") return this.emit("toggle", { kind: "graph", number: this.scene.besideOf(number).number });
     this.emit("select", { node: kind === "node" ? number : -1, kind, number });
   }
 
