@@ -32,8 +32,9 @@ export function layoutOf(layout, slots) {
   const preset = String(given.preset ?? "split").toLowerCase();
   if (!PRESETS.includes(preset)) throw new RangeError(`no preset ${preset}; there are ${PRESETS.join(", ")}`);
   const shown = preset === "split";
+  const asked = ["info", "minimap"].some((name) => given.panels?.[name]?.visible === true && !slots.includes(name));
   const panels = merged(PANELS, {
-    sidebar: { visible: shown },
+    sidebar: { visible: shown || asked },
     info: { visible: shown || slots.includes("info") },
     minimap: { visible: shown || slots.includes("minimap") },
     legend: { visible: preset !== "headless" || slots.includes("legend") },
@@ -61,6 +62,18 @@ export function merged(base, patch) {
     out[key] = isObject(value) && isObject(base[key]) ? merged(base[key], value) : value;
   }
   return out;
+}
+
+/**
+ * @param {any} mount as the host gives it @param {Document} document
+ * @returns {{place: Element|null, slots: Record<string, Element>}} where the viewer stands, and the parts that stand elsewhere
+ */
+export function placesOf(mount, document) {
+  const given = Object.entries(mount?.slots ?? {}).filter(([name, ref]) => SLOT_NAMES.includes(name) && ref);
+  const slots = Object.fromEntries(given.map(([name, ref]) => [name, elementOf(ref, document)]));
+  const place = elementOf(mount?.root, document);
+  if (!place && !slots.canvas) throw new TypeError("FXGraphViewer needs mount.root, or a slot for its canvas");
+  return { place, slots };
 }
 
 /**

@@ -13,7 +13,7 @@ import { FXGraphViewer } from "./viewer.js";
 
 const LEAST_SIDE_PX = 120;
 const LEAST_MAP_PX = 40;
-const SLOT_PX = { canvas: 480, toolbar: 36, info: 240, minimap: 160, legend: 60 };
+const SLOT_PX = { canvas: 480, info: 240, minimap: 160 };
 
 class EmbedDetails extends DetailsPanel {
   facts() {

@@ -3,8 +3,10 @@
 import { FXGraphCompare } from "./compare.js";
 import { colorReader } from "./csscolor.js";
 import { builder } from "./dom.js";
+import { centerOn, takeSize, useCamera } from "./embedcamera.js";
 import { HostEvents } from "./embedevents.js";
-import { merged, SLOT_NAMES, controlsOf, elementOf, layoutOf } from "./embedlayout.js";
+import { merged, controlsOf, layoutOf, placesOf } from "./embedlayout.js";
+import { ChangeTeller, stateOf } from "./embedstate.js";
 import { EmbedShell } from "./embedshell.js";
 import { registerTheme, themeNamed, themeNames } from "./embedthemes.js";
 import { GraphModel, isObject } from "./graphjson.js";
@@ -13,14 +15,10 @@ import { sceneOf } from "./jsonscene.js";
 import { LayerColorings } from "./layercolors.js";
 import { BASE, LayerSet } from "./layers.js";
 import { selectionOf } from "./selection.js";
-import { centred, opening } from "./viewport.js";
+import { opening } from "./viewport.js";
 
 /** @type {WeakMap<Element, EmbeddedViewer>} */
 const MOUNTED = new WeakMap();
-const WATCHED = [
-  ...["selectedNodeId", "theme", "activeExtensions", "colorBy", "searchQuery", "highlightAncestors"],
-  ...["uiVisibility", "highlightGroups"],
-];
 const NEUTRAL = {
   ...{ theme: "light", activeExtensions: [], colorBy: BASE, highlightAncestors: true },
   ...{ selectedNodeId: null, searchQuery: "" },
@@ -28,8 +26,11 @@ const NEUTRAL = {
 
 export class EmbeddedViewer {
   #events = new HostEvents();
-  #depth = 0;
-  #last = null;
+  #teller = new ChangeTeller({
+    state: () => this.getState(),
+    changed: (state) => this.#showControls(state),
+    tell: (event, detail) => this.#events.tell(event, detail),
+  });
 
   /** @param {any} config `{payload, mount, layout, ui, state}` */
   static create(config) {
@@ -46,11 +47,7 @@ export class EmbeddedViewer {
     const given = isObject(config) && "payload" in config ? config : { payload, mount: { root: config } };
     if (!given.payload) throw new TypeError("FXGraphViewer needs a payload");
     const { document } = globalThis;
-    const slots = Object.entries(given.mount?.slots ?? {}).filter(([name, ref]) => SLOT_NAMES.includes(name) && ref);
-    this.slots = Object.fromEntries(slots.map(([name, ref]) => [name, elementOf(ref, document)]));
-    this.place = elementOf(given.mount?.root, document);
-    if (!this.place && !this.slots.canvas)
-      throw new TypeError("FXGraphViewer needs mount.root, or a slot for its canvas");
+    Object.assign(this, placesOf(given.mount, document));
     this.givenLayout = given.layout ?? {};
     this.layout = layoutOf(this.givenLayout, Object.keys(this.slots));
     this.controls = controlsOf(given.ui, this.layout, Object.keys(this.slots));
@@ -63,10 +60,15 @@ export class EmbeddedViewer {
     this.colorBy = BASE;
     this.shell = new EmbedShell(builder(document), this);
     this.core = FXGraphCompare.create({ scene: this.scene, viewers: [this.shell.pane], colorings: this.colorings });
-    this.groups = new HighlightGroups(this.shell.pane);
+    this.groups = new HighlightGroups(this.shell.pane, this.model);
     this.shell.furnish();
     this.#listen();
-    this.#change("system", () => this.#apply({ ...NEUTRAL, ...given.state }));
+    try {
+      this.#change("system", () => this.#replace(given.state));
+    } catch (error) {
+      this.destroy();
+      throw error;
+    }
     this.shell.apply();
   }
 
@@ -83,11 +85,11 @@ export class EmbeddedViewer {
     const { core } = this;
     core.on("selectionchange", (selection) => {
       if (selection && this.highlights) this.#reach(Infinity);
-      this.#settle("ui");
+      this.#teller.settle("ui");
     });
     core.on("searchchange", ({ query }) => {
       this.query = query;
-      this.#settle("ui");
+      this.#teller.settle("ui");
     });
     core.on("hover", ({ node }) => {
       const id = this.#idOf(node);
@@ -110,24 +112,7 @@ export class EmbeddedViewer {
 
   /** @returns {any} a copy: what is selected, found, shown and how */
   getState() {
-    const { view } = this.shell.pane;
-    const { selection, found } = this.core;
-    return {
-      selectedNodeId: selection ? this.#idOf(selection.node) : null,
-      hoveredNodeId: this.hovered ?? null,
-      theme: this.theme.name,
-      themeName: this.theme.name,
-      activeExtensions: [...this.layers.active],
-      colorBy: this.colorBy,
-      highlightAncestors: this.highlights,
-      searchQuery: this.query ?? "",
-      searchCandidates: found.nodes.map((node) => this.#idOf(node)),
-      camera: view && { x: -view.x * view.scale, y: -view.y * view.scale, k: view.scale },
-      uiVisibility: { ...this.controls },
-      highlightGroups: Object.fromEntries(this.getHighlightGroups()),
-      layout: merged(this.layout, {}),
-      layoutState: this.shell.sizes(),
-    };
+    return stateOf(this);
   }
 
   /** @param {any} patch what of the state changes @param {{source?: string}} [options] */
@@ -137,7 +122,12 @@ export class EmbeddedViewer {
 
   /** @param {any} next what it does not say gets its default @param {{source?: string}} [options] */
   replaceState(next, { source = "api" } = {}) {
-    this.#change(source, () => this.#apply({ ...NEUTRAL, ...next }));
+    this.#change(source, () => this.#replace(next));
+  }
+
+  #replace(next) {
+    this.#apply(NEUTRAL);
+    if (isObject(next)) this.#apply(next);
   }
 
   /** Runs changes that are told to listeners as one. @param {() => void} changes */
@@ -146,33 +136,7 @@ export class EmbeddedViewer {
   }
 
   #change(source, changes) {
-    if (this.destroyed) return;
-    this.#depth++;
-    try {
-      changes();
-    } finally {
-      this.#depth--;
-    }
-    this.#settle(source);
-  }
-
-  /** Tells what has changed since it was told last. */
-  #settle(source) {
-    if (this.#depth || this.destroyed) return;
-    const [prev, next] = [this.#last, this.getState()];
-    this.#last = next;
-    this.#showControls(next);
-    if (!prev || WATCHED.every((key) => JSON.stringify(prev[key]) === JSON.stringify(next[key]))) return;
-    const states = { prevState: prev, nextState: next, source };
-    this.#events.tell("statechange", states);
-    const [was, is] = [prev.selectedNodeId, next.selectedNodeId];
-    if (was !== is)
-      this.#events.tell("selectionchange", {
-        ...{ nodeId: is, prevNodeId: was, prevSelection: was, nextSelection: is },
-        ...states,
-      });
-    if (prev.theme !== next.theme)
-      this.#events.tell("themechange", { prevTheme: prev.theme, nextTheme: next.theme, ...states });
+    if (!this.destroyed) this.#teller.during(source, changes);
   }
 
   /** Brings the toolbar up to what it shows of the state, where that has changed. */
@@ -193,7 +157,7 @@ export class EmbeddedViewer {
     if (typeof patch.searchQuery === "string") this.core.search(patch.searchQuery);
     if (patch.selectedNodeId === null) this.core.clearSelection();
     else if (patch.selectedNodeId !== undefined) this.#select(patch.selectedNodeId, {});
-    if (isObject(patch.camera)) this.#useCamera(patch.camera);
+    if (isObject(patch.camera)) useCamera(this.shell.pane, patch.camera);
     if (isObject(patch.uiVisibility)) this.controls = merged(this.controls, patch.uiVisibility);
   }
 
@@ -209,14 +173,6 @@ export class EmbeddedViewer {
   #useHighlight(on) {
     this.highlights = on;
     if (this.core.selection) this.#reach(on ? Infinity : 0);
-  }
-
-  #useCamera({ x, y, k }) {
-    const { pane } = this.shell;
-    if (!pane.view) return;
-    const scale = Number.isFinite(k) && k > 0 ? k : pane.view.scale;
-    const at = (given, own) => (Number.isFinite(given) ? -given / scale : own);
-    pane.setView({ x: at(x, pane.view.x), y: at(y, pane.view.y), scale });
   }
 
   /** Shows layers as they are now. */
@@ -252,14 +208,7 @@ export class EmbeddedViewer {
     const place = this.#known(id);
     if (place < 0) return;
     this.core.select(selectionOf(this.scene, place), { reveal: false });
-    if (center) this.#center(place, k, animate);
-  }
-
-  #center(place, k, animate) {
-    const { pane } = this.shell;
-    if (!pane.view) return pane.reveal(place, k ?? 0);
-    const scale = Number.isFinite(k) && k > 0 ? k : pane.view.scale;
-    pane.goTo(centred(this.scene.x[place], this.scene.y[place], scale, pane.size), animate);
+    if (center) centerOn(this.shell.pane, place, k, animate);
   }
 
   /**
@@ -291,13 +240,13 @@ export class EmbeddedViewer {
   /** @param {string} id */
   panToNode(id) {
     const place = this.#known(id);
-    if (place >= 0) this.#center(place, undefined, false);
+    if (place >= 0) centerOn(this.shell.pane, place, undefined, false);
   }
 
   /** @param {string} id @param {{k?: number}} [options] */
   animateToNode(id, { k } = {}) {
     const place = this.#known(id);
-    if (place >= 0) this.#center(place, k, true);
+    if (place >= 0) centerOn(this.shell.pane, place, k, true);
   }
 
   zoomToFit() {
@@ -307,21 +256,15 @@ export class EmbeddedViewer {
   /** Moves to where a graph opens: all of it, or its top where all of it would be too small. */
   init() {
     const { pane } = this.shell;
-    this.#measure();
+    takeSize(pane);
     if (pane.view && !this.core.selection) pane.setView(opening(pane.pane.extent, pane.size));
     this.renderAll();
     return this;
   }
 
   renderAll() {
-    this.#measure();
+    takeSize(this.shell.pane);
     this.shell.pane.relayout();
-  }
-
-  /** Takes the canvas's size as it is, without waiting for the browser to tell it. */
-  #measure() {
-    const { pane } = this.shell;
-    pane.resize({ width: pane.canvas.clientWidth, height: pane.canvas.clientHeight });
   }
 
   // Appearance
@@ -421,28 +364,22 @@ export class EmbeddedViewer {
   // Highlight groups
 
   /** @param {string} id @param {Iterable<string>} ids of nodes; unknown ones are left out @param {string} [color] */
-  addHighlightGroup(id, ids, color = "#ff6600") {
-    const nodes = [...ids].map((node) => this.model.place(node)).filter((place) => place >= 0);
-    this.#change("api", () => this.groups.set(id, { nodes, color: this.layers.colorOf(color) ?? "#ff6600" }));
+  addHighlightGroup(id, ids, color) {
+    this.#change("api", () => this.groups.add(id, ids, this.layers.colorOf(color)));
   }
 
   /** @param {string} id */
   removeHighlightGroup(id) {
-    this.#change("api", () => this.groups.set(id, null));
+    this.#change("api", () => this.groups.remove(id));
   }
 
   clearAllHighlightGroups() {
-    this.#change("api", () => {
-      for (const id of [...this.groups.groups.keys()]) this.groups.set(id, null);
-    });
+    this.#change("api", () => this.groups.clear());
   }
 
   /** @returns {Map<string, {nodeIds: string[], color: string}>} */
   getHighlightGroups() {
-    const groups = [...(this.groups?.groups ?? [])];
-    return new Map(
-      groups.map(([id, { nodes, color }]) => [id, { nodeIds: nodes.map((node) => this.#idOf(node)), color }]),
-    );
+    return this.groups.all();
   }
 
   // Life
