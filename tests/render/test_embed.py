@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.render.browsing import settle
+from tests.render.browsing import Open, settle
 from tests.render.embedding import DEEP_DOM, HOST_STYLE, compare, graph, host
 
 from fxstore.render import embedded
@@ -17,32 +16,20 @@ TWO = (
     '<div id="a" class="mine" style="height:400px;width:900px"></div>'
     '<div id="b" style="height:400px;width:900px"></div><div id="c" style="height:600px;width:1200px"></div>'
 )
-OpenHost = Callable[..., Any]
 
 
 @pytest.fixture
-def open_host(browser: Any, tmp_path: Path) -> Iterator[OpenHost]:
-    """Opens a host page; afterwards there must have been no message, no error and no request but the file's own."""
-    noise: list[str] = []
-    contexts = []
+def open_host(open_url: Open, tmp_path: Path) -> Open:
+    """Opens a host page; its payloads are ``given`` there."""
 
     def opened(body: str = TWO, payloads: dict[str, Any] | None = None, **options: Any) -> Any:
-        url = host(tmp_path / f"{len(contexts)}.html", body, **options)
-        context = browser.new_context(viewport={"width": 1300, "height": 900}, reduced_motion="reduce")
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: "readback" in message.text or noise.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: noise.append(f"error: {error}"))
-        page.on("request", lambda request: request.url.startswith(url) or noise.append(f"request: {request.url}"))
-        page.goto(url)
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.html"
+        page = open_url(host(path, body, **options), viewport={"width": 1300, "height": 900})
         page.evaluate("(text) => { window.given = JSON.parse(text); }", json.dumps(payloads or {"g": graph()}))
         settle(page)
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert noise == []
+    return opened
 
 
 def create(page: Any, name: str, config: str = "") -> None:
@@ -73,7 +60,7 @@ def click(page: Any, name: str, node: str) -> None:
     settle(page)
 
 
-def test_two_viewers_on_one_page_do_not_disturb_each_other(open_host: OpenHost) -> None:
+def test_two_viewers_on_one_page_do_not_disturb_each_other(open_host: Open) -> None:
     page = open_host(head=f"<style>{HOST_STYLE}</style>")
     before = page.evaluate("() => Object.keys(window)")
     empty = page.evaluate(DEEP_DOM, page.query_selector("#a"))
@@ -94,7 +81,7 @@ def test_two_viewers_on_one_page_do_not_disturb_each_other(open_host: OpenHost) 
     assert state(page, "b")["selectedNodeId"] == "n5"
 
 
-def test_neither_page_spoils_the_style_of_the_other(open_host: OpenHost) -> None:
+def test_neither_page_spoils_the_style_of_the_other(open_host: Open) -> None:
     page = open_host(TWO + "<button id=own>own</button>", head=f"<style>{HOST_STYLE}</style>")
     look = (
         "() => { const s = getComputedStyle(document.querySelector('#own')); return [s.color, s.fontSize, s.padding]; }"
@@ -110,7 +97,7 @@ def test_neither_page_spoils_the_style_of_the_other(open_host: OpenHost) -> None
     assert page.evaluate("() => a.shell.pane.canvas.getBoundingClientRect().height") > 200
 
 
-def test_each_method_does_what_it_says(open_host: OpenHost) -> None:
+def test_each_method_does_what_it_says(open_host: Open) -> None:
     page = open_host()
     create(page, "a")
     view = "() => a.getState().camera"
@@ -147,7 +134,7 @@ def test_each_method_does_what_it_says(open_host: OpenHost) -> None:
     )
 
 
-def test_events_tell_what_changed_and_who_did_it(open_host: OpenHost) -> None:
+def test_events_tell_what_changed_and_who_did_it(open_host: Open) -> None:
     page = open_host()
     create(page, "a")
     page.evaluate(
@@ -182,7 +169,7 @@ def test_events_tell_what_changed_and_who_did_it(open_host: OpenHost) -> None:
     assert page.evaluate(take) == [["statechange", "api", None, None]]
 
 
-def test_layers_colour_label_and_explain_and_change_at_run_time(open_host: OpenHost) -> None:
+def test_layers_colour_label_and_explain_and_change_at_run_time(open_host: Open) -> None:
     page = open_host()
     create(page, "a", "state: { highlightAncestors: false }")
     plain = pixel(page, "a", "n2")
@@ -228,7 +215,7 @@ def test_layers_colour_label_and_explain_and_change_at_run_time(open_host: OpenH
     assert pixel(page, "a", "n2") == plain
 
 
-def test_controls_show_what_the_api_does_and_the_other_way_round(open_host: OpenHost) -> None:
+def test_controls_show_what_the_api_does_and_the_other_way_round(open_host: Open) -> None:
     page = open_host()
     create(page, "a")
     part = page.locator("#a")
@@ -260,7 +247,7 @@ def test_controls_show_what_the_api_does_and_the_other_way_round(open_host: Open
     assert not part.get_by_text("Layers").is_visible()
 
 
-def test_a_registered_theme_can_be_used(open_host: OpenHost) -> None:
+def test_a_registered_theme_can_be_used(open_host: Open) -> None:
     page = open_host()
     page.evaluate(
         "() => FXGraphViewer.registerTheme('sepia',"
@@ -284,7 +271,7 @@ def test_a_registered_theme_can_be_used(open_host: OpenHost) -> None:
         ("custom", {"toolbar": True, "info": False, "minimap": False, "legend": True}),
     ],
 )
-def test_presets(open_host: OpenHost, preset: str, shown: dict[str, bool]) -> None:
+def test_presets(open_host: Open, preset: str, shown: dict[str, bool]) -> None:
     page = open_host()
     create(page, "a", f"layout: {{ preset: '{preset}' }}")
     parts = {"toolbar": ".fx-embed-bar", "info": ".fx-details", "minimap": ".fx-map", "legend": ".fx-embed-legend"}
@@ -296,7 +283,7 @@ def test_presets(open_host: OpenHost, preset: str, shown: dict[str, bool]) -> No
     assert not page.locator("#a .fx-details").is_visible()
 
 
-def test_slots_hold_the_parts_and_stay_the_hosts_own(open_host: OpenHost) -> None:
+def test_slots_hold_the_parts_and_stay_the_hosts_own(open_host: Open) -> None:
     names = ["canvas", "toolbar", "info", "minimap", "legend"]
     body = "".join(
         f'<div id="s-{name}" class="x" style="height:150px;width:500px" data-q="1"><i>mine</i></div>' for name in names
@@ -324,7 +311,7 @@ def test_slots_hold_the_parts_and_stay_the_hosts_own(open_host: OpenHost) -> Non
     assert page.evaluate("() => document.querySelectorAll('fxstore-view').length") == 0
 
 
-def test_a_compare_selects_what_corresponds_and_gives_everything_back(open_host: OpenHost) -> None:
+def test_a_compare_selects_what_corresponds_and_gives_everything_back(open_host: Open) -> None:
     page = open_host('<div id="c" style="height:600px;width:1200px"></div>' + TWO.partition('<div id="c"')[0])
     create(page, "a")
     create(page, "b", "state: { theme: 'light' }")
@@ -373,7 +360,7 @@ def test_a_compare_selects_what_corresponds_and_gives_everything_back(open_host:
     assert state(page, "b")["selectedNodeId"] is None
 
 
-def test_viewers_that_are_nowhere_can_be_compared(open_host: OpenHost) -> None:
+def test_viewers_that_are_nowhere_can_be_compared(open_host: Open) -> None:
     page = open_host('<div id="c" style="height:600px;width:1200px"></div>')
     page.evaluate(
         "() => { const made = () => FXGraphViewer.create({ payload: given.g,"
@@ -387,7 +374,7 @@ def test_viewers_that_are_nowhere_can_be_compared(open_host: OpenHost) -> None:
     assert page.evaluate("() => v.every((one) => one.shell.pane.size.width > 300)")
 
 
-def test_scripts_mount_anywhere_and_often(open_host: OpenHost) -> None:
+def test_scripts_mount_anywhere_and_often(open_host: Open) -> None:
     one = embedded.script(graph(), "s0")
     places = "".join(f'<div id="s{i}" style="height:120px"></div>' for i in range(9))
     body = (
@@ -411,7 +398,7 @@ def test_scripts_mount_anywhere_and_often(open_host: OpenHost) -> None:
     assert page.evaluate("() => [h, w].map((one) => one.getState().selectedNodeId)") == ["n3", None]
 
 
-def test_a_compare_payload_mounts_as_the_compare_page(open_host: OpenHost) -> None:
+def test_a_compare_payload_mounts_as_the_compare_page(open_host: Open) -> None:
     script = embedded.script(compare(graph(), graph(6)), 'odd "id" </script>')
     page = open_host(
         f"<div id='odd \"id\" &lt;/script>' style='height:500px'></div><script>{script}</script>", bundle=False
@@ -423,7 +410,7 @@ def test_a_compare_payload_mounts_as_the_compare_page(open_host: OpenHost) -> No
     assert page.evaluate("() => document.querySelectorAll('fxstore-view').length") == 0
 
 
-def test_hosts_with_a_strict_policy_get_a_styled_viewer(open_host: OpenHost) -> None:
+def test_hosts_with_a_strict_policy_get_a_styled_viewer(open_host: Open) -> None:
     policy = "default-src 'none'; script-src 'nonce-abc'; style-src 'none'"
     page = open_host(
         '<div id="a"></div>', head=f'<meta http-equiv="Content-Security-Policy" content="{policy}">', nonce="abc"
@@ -433,7 +420,7 @@ def test_hosts_with_a_strict_policy_get_a_styled_viewer(open_host: OpenHost) -> 
     assert page.evaluate("() => a.shell.pane.size.height") > 200
 
 
-def test_hostile_strings_stay_text(open_host: OpenHost) -> None:
+def test_hostile_strings_stay_text(open_host: Open) -> None:
     bad = '"></script><img src=x onerror="alert(1)">\u202e\x00'
     payload = graph(3, layers=False, name=bad, note=bad, target=bad)
     payload["base"]["nodes"][0] |= {"id": bad, "label": bad, "tooltip": [bad], "fill_color": "url(http://x/y)"}
@@ -453,7 +440,7 @@ def test_hostile_strings_stay_text(open_host: OpenHost) -> None:
     other.evaluate("async () => { await fxstore.mounted('b'); }")
 
 
-def test_ten_thousand_nodes_open_quickly(open_host: OpenHost) -> None:
+def test_ten_thousand_nodes_open_quickly(open_host: Open) -> None:
     page = open_host(payloads={"g": graph(10_000, 40)})
     took = page.evaluate(
         "async () => { const began = performance.now();"

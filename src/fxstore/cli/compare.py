@@ -21,6 +21,9 @@ from fxstore.errors import UsageError
 @options.privacy
 @click.option("--hops", type=click.IntRange(0), help="Draw only the query's nodes and what is that near to them.")
 @click.option("--whole", is_flag=True, help="Draw everything, however much it is.")
+@click.option(
+    "--payload", type=click.Path(path_type=Path), metavar="FILE", help="Show a saved JSON payload; needs no store."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True)
 @options.overwrite
 def compare(
@@ -34,12 +37,18 @@ def compare(
     privacy: str | None,
     hops: int | None,
     whole: bool,
+    payload: Path | None,
     output: Path,
     force: bool,
 ) -> None:
     """Writes one offline page with the stages side by side."""
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="pass -f to overwrite it")
+    if payload is not None:
+        if runs or stages or query or color_by or with_sources or privacy or hops is not None or whole:
+            raise UsageError("--payload shows a file as it is", hint="leave out the options that choose from a store")
+        _show_payload(payload, title, output, force)
+        return
     with options.opened(store_path, keep_drawings=True) as store:
         page = store.compare(
             run=list(runs) or None,
@@ -53,3 +62,10 @@ def compare(
             whole=whole,
         )
         options.save(page, output, force)
+
+
+def _show_payload(path: Path, title: str | None, output: Path, force: bool) -> None:
+    from fxstore.render import embedded, savedpayload
+
+    payload = savedpayload.read(path) | ({"title": title} if title else {})
+    options.save(embedded.PayloadPage(payload, title or path.stem), output, force)

@@ -16,7 +16,7 @@ from fxstore.privacy import PROFILES
 if TYPE_CHECKING:
     from fxstore.api import Store
     from fxstore.query.result import Result
-    from fxstore.render.page import Page
+    from fxstore.render.page import OfflinePage
 
 Command = Callable[..., Any]
 FORMATS = ("box", "csv", "json", "jsonl", "markdown", "arrow", "parquet")
@@ -83,7 +83,7 @@ def show(result: Result, form: str | None, page: Path | None, force: bool) -> No
         save(result.compare(), page, force)
 
 
-def save(page: Page, path: Path, force: bool) -> None:
+def save(page: OfflinePage, path: Path, force: bool) -> None:
     """Saves a page and says so."""
     page.save(path, overwrite=force)
     click.echo(f"Wrote {path} ({size(path.stat().st_size)})", err=True)

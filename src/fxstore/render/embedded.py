@@ -7,11 +7,11 @@ import json
 import math
 from base64 import b64encode
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final
 
 from fxstore.render.join import join
-from fxstore.render.page import embed_style, framed, source
+from fxstore.render.page import OfflinePage, embed_style, framed, source
 
 _PAGE: Final = "embedmain.js"
 _BUNDLE: Final = "embed.js"
@@ -44,6 +44,18 @@ def script(payload: Mapping[str, Any], container_id: str) -> str:
         "  else run();\n"
         "})();\n"
     )
+
+
+class PayloadPage(OfflinePage):
+    """The page around a payload of one graph or several."""
+
+    def __init__(self, payload: Mapping[str, Any], title: str = "") -> None:
+        self.payload = payload
+        self.title = title
+
+    @cached_property
+    def _html(self) -> str:
+        return html(self.payload, self.title)
 
 
 @cache

@@ -9,6 +9,7 @@ import os
 import string
 import tempfile
 import webbrowser
+from abc import ABC, abstractmethod
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
@@ -25,15 +26,12 @@ _FRAME: Final = (
 )
 
 
-class Page:
-    """A compare page. Nothing is rendered before it is asked for."""
-
-    def __init__(self, model: PageModel) -> None:
-        self.model = model
+class OfflinePage(ABC):
+    """One HTML file that needs nothing else. Nothing is rendered before it is asked for."""
 
     @cached_property
-    def _html(self) -> str:
-        return framed(_script(), payload.compress(payload.encode(self.model)))
+    @abstractmethod
+    def _html(self) -> str: ...
 
     def html(self) -> str:
         """Returns the page; the same text for the same model, and no part of it is made of the model's strings."""
@@ -66,6 +64,17 @@ class Page:
 
     def _repr_html_(self) -> str:
         return _FRAME.format(html.escape(self.html(), quote=True))
+
+
+class Page(OfflinePage):
+    """A compare page."""
+
+    def __init__(self, model: PageModel) -> None:
+        self.model = model
+
+    @cached_property
+    def _html(self) -> str:
+        return framed(_script(), payload.compress(payload.encode(self.model)))
 
 
 def framed(script: str, data: str) -> str:

@@ -52,7 +52,10 @@ export class LayerColorings {
     const { scene, layers } = this;
     const key = this.keys[index];
     const legend = layers.legend(key);
-    if (index) return givenColoring(scene, this.names[index], legend, (node) => layers.fill(key, node), NO_DATA);
+    if (index) {
+      const coloring = givenColoring(scene, this.names[index], legend, (node) => layers.fill(key, node), NO_DATA);
+      return { ...coloring, said: (node) => layers.words(key, node) };
+    }
     const role = roleColoring(scene);
     const given = Array.from({ length: scene.nodeCount }, (_, node) => layers.fill(BASE, node));
     if (!given.some(Boolean)) return legend.length ? { ...role, legend } : role;

@@ -106,6 +106,17 @@ export class LayerSet {
     return this.colorOf(layer === BASE ? fill : model.said(layer, node - first)?.fill_color);
   }
 
+  /** @param {string} layer @param {number} node @returns {string|null} what a layer says of it, in one line */
+  words(layer, node) {
+    const [{ model, first }] = this.at(node);
+    const said = model.said(layer, node - first);
+    const lines = texts(said?.label_append);
+    if (lines.length || !isObject(said?.info)) return lines.join(" ") || null;
+    return Object.entries(said.info)
+      .map(([key, value]) => `${key}: ${plainText(value) ?? "none"}`)
+      .join(", ");
+  }
+
   /** @param {string} layer an id, or `base` @returns {{label: string, color: string|null}[]} */
   legend(layer) {
     const found = this.parts.map(({ model }) => (layer === BASE ? model.legend : model.layers.get(layer)?.legend));

@@ -13,6 +13,7 @@ export function metricText(scene, coloring, node) {
   const bucket = coloring.buckets[node];
   if (bucket === NO_DATA) return "no data";
   if (bucket === OTHER) return "not of this stage";
+  if (coloring.said) return coloring.said(node) ?? "no data";
   if (coloring.categories) return scene.strings[coloring.texts[node]] ?? "no data";
   if (bucket === NAN) return "NaN";
   if (bucket === PLUS_INF) return "∞";
