@@ -98,10 +98,10 @@ class Drawings:
 
 def _draw(nodes: pa.Table, edges: pa.Table) -> Drawing:
     pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
-    return draw(box_sizes(nodes), pairs, nodes["module_path"].to_pylist(), _backward(nodes["role"].to_pylist()))
+    return draw(box_sizes(nodes), pairs, nodes["module_path"].to_pylist(), backward_side(nodes["role"].to_pylist()))
 
 
-def _backward(roles: Sequence[str | None]) -> list[bool] | None:
+def backward_side(roles: Sequence[str | None]) -> list[bool] | None:
     """Returns which nodes of a joint training graph are on its backward side; None where there are not two sides."""
     late = [role in _BACKWARD for role in roles]
     return late if any(late) and not _FORWARD.isdisjoint(roles) else None

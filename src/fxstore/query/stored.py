@@ -20,6 +20,8 @@ class StoredGraph:
             stage, or NULL.
         edges: One row per use of a value: src and dst (rows of ``nodes``), src_port, dst_arg.
         parent_nid: The node that calls it, or None at the top.
+        method: The entry point that it belongs to.
+        path: ``''`` at the top, else where it is nested.
     """
 
     title: str
@@ -27,6 +29,8 @@ class StoredGraph:
     nodes: pa.Table
     edges: pa.Table
     parent_nid: int | None
+    method: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ def graphs_of(store: Store, run_id: str, stages: Sequence[str]) -> dict[str, lis
         stage, number = graph["stage"], graph["graph"]
         method = graph["method"] if len(methods[stage]) > 1 else ""
         title = _title(method, graph["path"], graph["backend"])
-        found[stage].append(StoredGraph(title, graph["graph_hash"], nodes(number), edges(number), graph["parent_nid"]))
+        place = graph["parent_nid"], graph["method"], graph["path"]
+        found[stage].append(StoredGraph(title, graph["graph_hash"], nodes(number), edges(number), *place))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 _TITLE_PX: Final = 8.2
@@ -10,6 +11,16 @@ _NAME_PX: Final = 6.4
 """Average advance of its second line, 10.5 px."""
 _PADDING: Final = 16
 _LEAST, _MOST = 72, 220
+
+
+_LINE_PX: Final = 14
+"""Height of each line under the first."""
+
+
+def lines_size(title: str, lines: Sequence[str]) -> tuple[float, float]:
+    """Returns width and height in pixels of a box with a title and any number of lines under it."""
+    width = max(len(title) * _TITLE_PX, *(len(line) * _NAME_PX for line in lines), 0.0) + _PADDING
+    return float(min(2 * _MOST, max(_LEAST, 2 * round(width / 2)))), float(24 + _LINE_PX * len(lines))
 
 
 def box_size(title: str, name: str) -> tuple[float, float]:

@@ -86,6 +86,7 @@ class EtRecordAdapter:
             extras.setdefault(name or key, []).append((method if name else "forward", program))
         taken = {"exported", "edge"}
         extras = {f"graph_map/{name}" if name in taken else name: programs for name, programs in extras.items()}
+        extras = {name: sorted(programs, key=lambda one: one[0]) for name, programs in extras.items()}
         stages += [_stage(name, "exported", programs) for name, programs in extras.items()]
         live |= {name: dict(programs) for name, programs in extras.items()}
         if source.edge_dialect_program is not None:
@@ -106,8 +107,11 @@ class EtRecordAdapter:
 
 
 def _methods(program: Any, only: str | None) -> list[tuple[str, ExportedProgram]]:
-    """Returns the programs by method; a lone program lost its method's name, which the runtime maps still tell."""
-    return list(program.items()) if isinstance(program, dict) else [(only or "forward", program)]
+    """Returns the programs by method; a lone program lost its method's name, which the runtime maps still tell.
+
+    Sorted: ExecuTorch keeps methods in sets, whose order is another one in each process.
+    """
+    return sorted(program.items()) if isinstance(program, dict) else [(only or "forward", program)]
 
 
 def _is_handle(key: object) -> bool:
