@@ -9,6 +9,7 @@ from typing import Any, Final
 from fxstore.fx_viewer.captured import Captured, capture
 from fxstore.fx_viewer.exporter import FXGraphExporter, payloads, write_html, write_json
 from fxstore.render import embedded
+from fxstore.render.page import inline
 
 SYNC_MODES: Final = ("auto", "id", "layer", "none")
 
@@ -90,6 +91,9 @@ class FXGraphCompareExporter:
     def export_html(self, output_html: str | os.PathLike[str] = "compare.html") -> None:
         """Writes a page that needs neither a network nor a server; an existing file is replaced."""
         write_html(output_html, embedded.html(self.generate_json_payload(), self._title))
+
+    def _repr_html_(self) -> str:
+        return inline(embedded.html(self.generate_json_payload(), self._title))
 
 
 def _checked(pairs: list[tuple[str, FXGraphExporter]]) -> list[tuple[str, FXGraphExporter]]:

@@ -19,6 +19,7 @@ from fxstore.fx_viewer.infos import live_infos, stored_infos
 from fxstore.fx_viewer.models import BaseGraphPayload, GraphNode, GraphPayload
 from fxstore.fx_viewer.plain import text_of
 from fxstore.render import embedded
+from fxstore.render.page import inline
 
 
 class FXGraphExporter:
@@ -100,6 +101,9 @@ class FXGraphExporter:
     def export_html(self, output_html: str | os.PathLike[str] = "model_graph.html") -> None:
         """Writes a page that needs neither a network nor a server; an existing file is replaced."""
         write_html(output_html, embedded.html(self.generate_json_payload(), "fxstore"))
+
+    def _repr_html_(self) -> str:
+        return inline(embedded.html(self.generate_json_payload(), "fxstore"))
 
 
 def payloads(viewers: Sequence[tuple[str, FXGraphExporter]], captured: Captured) -> list[dict[str, Any]]:

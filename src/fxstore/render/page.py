@@ -13,12 +13,15 @@ from abc import ABC, abstractmethod
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from fxstore.errors import UsageError
+from fxstore.errors import MissingExtraError, UsageError
 from fxstore.render import payload
 from fxstore.render.join import join
 from fxstore.render.model import PageModel
+
+if TYPE_CHECKING:
+    from fxstore.render.widget import PageWidget
 
 _ENTRY: Final = "main.js"
 _FRAME: Final = (
@@ -62,8 +65,28 @@ class OfflinePage(ABC):
             file.write(self.html())
         webbrowser.open(Path(name).as_uri())
 
+    def widget(self, height: int = 720) -> PageWidget:
+        """Returns the page as a notebook's widget: its ``selected`` is the nid of the selected node, and can be set.
+
+        Args:
+            height: Of the frame, in pixels.
+
+        Raises:
+            MissingExtraError: anywidget is not installed.
+        """
+        try:
+            from fxstore.render.widget import PageWidget
+        except ImportError as error:
+            raise MissingExtraError("the widget", "notebook") from error
+        return PageWidget(html=self.html(), height=height)
+
     def _repr_html_(self) -> str:
-        return _FRAME.format(html.escape(self.html(), quote=True))
+        return inline(self.html())
+
+
+def inline(page: str) -> str:
+    """Returns a page as a frame that stands in a notebook, and in what is made of one; offline as the page is."""
+    return _FRAME.format(html.escape(page, quote=True))
 
 
 class Page(OfflinePage):

@@ -1,6 +1,7 @@
 // The entry of an offline page around a JSON payload.
 
 import { apiOf } from "./api.js";
+import { attachBridge } from "./bridge.js";
 import { embedApi, unpacked } from "./embedapi.js";
 import { PayloadPage } from "./embedpage.js";
 import { useStyle } from "./island.js";
@@ -18,6 +19,7 @@ async function open() {
   window.fxstore = { ...apiOf(page.app), ...embedApi(), page };
   window.FXGraphViewer = window.fxstore.FXGraphViewer;
   window.FXGraphCompare = window.fxstore.FXGraphCompare;
+  attachBridge(window, window.fxstore);
 }
 
 open().catch((error) => {

@@ -2,6 +2,7 @@
 
 import { apiOf } from "./api.js";
 import { PageApp } from "./app.js";
+import { attachBridge } from "./bridge.js";
 import { attachDeepLink } from "./deeplink.js";
 import { embedApi } from "./embedapi.js";
 import { useStyle } from "./island.js";
@@ -22,6 +23,7 @@ async function open() {
   window.FXGraphViewer = window.fxstore.FXGraphViewer;
   window.FXGraphCompare = window.fxstore.FXGraphCompare;
   attachDeepLink(app);
+  attachBridge(window, window.fxstore);
   const first = scene.columns.get("highlight")[0];
   if (!app.compare.selection && first !== undefined) app.compare.bringToView(first);
 }
