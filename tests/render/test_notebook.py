@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,7 @@ def test_a_run_notebook_shows_table_and_page_offline(exported: Path, browser: An
     page.on("pageerror", lambda error: noise.append(str(error)))
     page.on("request", lambda request: request.url.startswith(exported.as_uri()) or noise.append(request.url))
     page.goto(exported.as_uri())
-    assert page.locator("table").first.inner_text().split()[:3] == ["nid", "node", "stage"] or (
-        "aten_addmm_default" in page.locator("table").first.inner_text()
-    )
+    assert "aten_addmm_default" in page.locator("table").first.inner_text()
     frame = page.frame_locator("iframe[title=fxstore]")
     frame.get_by_role("heading", name="In a notebook").wait_for()
     assert frame.locator("canvas").count() >= 2
@@ -130,8 +129,6 @@ def test_clicks_are_seen_in_python() -> None:
 
 
 def test_without_anywidget_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "fxstore.render.widget", None)
     with pytest.raises(MissingExtraError) as error:
         Page(page_model(1)).widget()
