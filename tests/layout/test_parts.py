@@ -141,16 +141,29 @@ def test_fast_sugiyama_is_asked_only_where_it_is_safe() -> None:
     assert suggested_rows(single, single.rows) is None
 
 
-@given(st.lists(st.tuples(st.integers(1, 500), st.integers(1, 500)), max_size=40))
-def test_packed_components_keep_apart(extents: list[tuple[int, int]]) -> None:
-    corners, under = pack(extents)
+PARTS = st.tuples(st.tuples(st.integers(1, 500), st.integers(1, 500)), st.booleans())
+
+
+@given(st.lists(PARTS, max_size=40), st.integers(0, 700))
+def test_packed_components_keep_apart(parts: list[tuple[tuple[int, int], bool]], stem: int) -> None:
+    extents = [extent for extent, _ in parts]
+    corners, under = pack(extents, [alone for _, alone in parts], stem)
     boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(corners, extents, strict=True)]
     for i, above in enumerate(under):
         assert boxes[i][1] == (0 if above < 0 else boxes[above][3] + GAP_PARTS)
-        assert above < 0 or boxes[i][0] == boxes[above][0]
+        assert above < 0 or boxes[i][0] == boxes[above][0] or parts[i][1]
     for a, b in combinations(boxes, 2):
-        gaps = (b[0] - a[2], a[0] - b[2], b[1] - a[3], a[1] - b[3])
-        assert max(gaps) >= GAP_PARTS
+        assert max(b[0] - a[2], a[0] - b[2], b[1] - a[3], a[1] - b[3]) >= GAP_PARTS
+
+
+def test_unused_inputs_stand_under_the_longest_path_and_stay_there_when_the_rest_gets_wider() -> None:
+    extents = [(500, 900), (300, 400), *[(100, 36)] * 10]
+    alone = [False, False, *[True] * 10]
+    corners, _ = pack(extents, alone, 250)
+    assert {y for _, y in corners[2:]} == {900 + GAP_PARTS + i * (36 + GAP_PARTS) for i in range(3)}
+    wider, _ = pack([(640, 900), *extents[1:]], alone, 250)
+    assert wider[2:] == corners[2:]
+    assert wider[0] == corners[0]
 
 
 def test_a_source_that_two_modules_use_comes_before_both() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.layout.blocks import Tree
 from fxstore.layout.fold import make_folding
 from fxstore.layout.model import Drawing
 from fxstore.layout.order import Longs, Marks
@@ -33,7 +32,7 @@ def compose(sizes: Floats, plan: Plan) -> Drawing:
     width = np.maximum(np.ceil(boxes[:, 0] / STEP), 1).astype(np.int64) * STEP
     height = np.maximum(np.ceil(boxes[:, 1] / 2), 1).astype(np.int64) * 2
     shapes = Shapes(plan, wires, width, height)
-    corners, under = _corners(tree, shapes, n)
+    corners, under = _corners(plan, shapes, width)
     centre = corners[:n] + np.stack([width, height], axis=1) // 2
     lines, borders, offsets = _lines(wires, shapes, corners[n:], len(plan.tails))
     lines[offsets[:-1], 1] = centre[plan.tails, 1] + boxes[plan.tails, 1] / 2
@@ -59,19 +58,29 @@ def compose(sizes: Floats, plan: Plan) -> Drawing:
     )
 
 
-def _corners(tree: Tree, shapes: Shapes, n: int) -> tuple[Longs, Longs]:
+def _corners(plan: Plan, shapes: Shapes, width: Longs) -> tuple[Longs, Longs]:
     """Returns the top left corner of every node and, after them, of every block; and which block each stands under."""
-    corners = np.zeros((n + len(tree.items), 2), np.int64)
-    roots = np.flatnonzero(tree.parent < 0)
-    found = [shapes.shapes[shapes.of[b]] for b in roots]
-    under = np.full(len(tree.items), -1)
-    if len(roots):
-        corners[n + roots], above = pack([(s.width, s.height) for s in found])
-        under[roots] = np.where(np.array(above) < 0, -1, roots[above])
+    tree, n = plan.tree, len(width)
+    corners, root = np.zeros((n + len(tree.items), 2), np.int64), np.arange(n + len(tree.items)) - n
     for block, items in enumerate(tree.items):
         shape = shapes.shapes[shapes.of[block]]
         corners[items, 0] = corners[n + block, 0] + shape.left
         corners[items, 1] = corners[n + block, 1] + shape.top
+        root[items] = root[n + block]
+    under = np.full(len(tree.items), -1)
+    roots = np.flatnonzero(tree.parent < 0)
+    if len(roots):
+        extents = [(s.width, s.height) for s in (shapes.shapes[shapes.of[b]] for b in roots)]
+        ends = plan.heads[plan.spine]
+        stem = max(range(len(roots)), key=lambda i: (extents[i][0] * extents[i][1], -i))
+        last = int(ends[root[ends] == roots[stem]].max(initial=-1))
+        middle = int(corners[last, 0] + width[last] // 2) if last >= 0 else 0
+        alone = np.bincount(root[:n], minlength=len(tree.items))[roots] == 1
+        places, above = pack(extents, alone.tolist(), middle)
+        under[roots] = np.where(np.array(above) < 0, -1, roots[above])
+        offset = np.zeros((len(tree.items), 2), np.int64)
+        offset[roots] = places
+        corners += offset[root]
     return corners, under
 
 

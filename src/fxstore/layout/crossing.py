@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
+from fxstore.layout.contract import Contracted
 from fxstore.layout.grid import Grid
 from fxstore.layout.order import Lists
 from fxstore.layout.sugiyama import suggested_rows
@@ -145,6 +146,11 @@ def candidate_rows(grid: Grid) -> list[tuple[int, Lists]]:
     Several starts are improved by sweeps of barycentres and medians and by swaps of neighbours. In a small block the
     first start, which keeps inputs beside each other, and what fast-sugiyama would do are in the list as well.
     """
+    contracted = Contracted(grid)
+    return [(count, contracted.expanded(rows)) for count, rows in _candidates(contracted.grid)]
+
+
+def _candidates(grid: Grid) -> list[tuple[int, Lists]]:
     cells = len(grid.row)
     state = Ordering(grid)
     sweeps = 8 if cells <= MEDIUM else 4 if cells <= LARGE else 2
@@ -182,20 +188,20 @@ def _sweep(state: Ordering, start: Lists, sweeps: int, swaps: bool) -> tuple[int
     return least, best
 
 
-def _starts(grid: Grid, several: bool) -> list[Lists]:
+def _starts(grid: Grid, several: bool) -> Iterator[Lists]:
     cells = range(len(grid.row))
     ports_last_first = [*reversed(cells[: grid.ins]), *cells[grid.ins :]]
-    down = _visit(grid, ports_last_first, lambda v: _around(grid, v), lambda v: not grid.above[v])
-    if not several:
-        return [down]
-    back = reversed(cells)
-    up = _visit(grid, back, lambda v: [grid.upper[k] for k in grid.above[v]], lambda v: not grid.below[v])
-    return [down, up]
+    yield _visit(grid, ports_last_first, lambda v: _around(grid, v), lambda v: not grid.above[v])
+    if several:
+        back = reversed(cells)
+        yield _visit(grid, back, lambda v: [grid.upper[k] for k in grid.above[v]], lambda v: not grid.below[v])
 
 
 def _around(grid: Grid, v: int) -> list[int]:
     """Returns the cells above one, then those below; a lane among leaves stands in the middle, as stem of a fan."""
     cells = [grid.lower[k] for k in grid.below[v]]
+    if len(cells) < 2:
+        return [grid.upper[k] for k in grid.above[v]] + cells
     nodes = len(grid.row) - grid.lanes
     leaves = [w for w in cells if w < nodes and not grid.below[w]]
     half = (len(leaves) + 1) // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -11,6 +12,9 @@ from fxstore.layout.spacing import LANE
 
 PLAIN, PASSING, SPINE = 0, 1, 2
 """How much a link wants to be straight: a wire's end, the middle of a long wire, the longest path."""
+
+Link = tuple[int, int, int, int, int]
+"""Upper and lower cell, where on them it ends, and its pull."""
 
 
 @dataclass
@@ -47,34 +51,37 @@ class Grid:
         """Adds a cell for a wire that passes a row."""
         self.row.append(row)
         self.width.append(LANE)
-        self.above.append([])
-        self.below.append([])
         self.lanes += 1
         return len(self.row) - 1
 
-    def link(self, upper: int, lower: int, leave: int, enter: int, pull: int) -> None:
-        """Joins two cells of neighbouring rows."""
-        number = len(self.upper)
-        self.upper.append(upper)
-        self.lower.append(lower)
-        self.leave.append(leave)
-        self.enter.append(enter)
-        self.pull.append(pull)
-        self.above[lower].append(number)
-        self.below[upper].append(number)
+    def take_links(self, links: Iterable[Link]) -> None:
+        """Joins cells of neighbouring rows, once all are there."""
+        self.above, self.below = [[] for _ in self.row], [[] for _ in self.row]
+        for number, link in enumerate(links):
+            upper, lower, leave, enter, pull = link
+            self.upper.append(upper)
+            self.lower.append(lower)
+            self.leave.append(leave)
+            self.enter.append(enter)
+            self.pull.append(pull)
+            self.below[upper].append(number)
+            self.above[lower].append(number)
 
 
 def build_grid(problem: Problem, row: list[int]) -> Grid:
     """Returns the block's cells and lanes, rows not yet ordered."""
-    grid = Grid([], list(row), list(problem.width), above=[[] for _ in row], below=[[] for _ in row])
+    grid = Grid([], list(row), list(problem.width))
     grid.chains = [[] for _ in problem.wires]
     grid.ins = problem.ins
     by_lane: dict[int, list[int]] = {}
     for number, wire in enumerate(problem.wires):
         by_lane.setdefault(wire.lane, []).append(number)
+    links: list[Link] = []
     for numbers in by_lane.values():
-        sources = {problem.wires[i].source for i in numbers}
-        (_branch if len(sources) == 1 else _gather)(grid, problem.wires, numbers)
+        source = problem.wires[numbers[0]].source
+        one = all(problem.wires[i].source == source for i in numbers)
+        (_branch if one else _gather)(grid, problem.wires, numbers, links)
+    grid.take_links(links)
     for number in _spine(problem):
         _straighten(grid, grid.chains[number], problem.wires[number])
     grid.rows = [[] for _ in range(max(row, default=-1) + 1)]
@@ -83,36 +90,38 @@ def build_grid(problem: Problem, row: list[int]) -> Grid:
     return grid
 
 
-def _branch(grid: Grid, wires: list[Wire], numbers: list[int]) -> None:
+def _branch(grid: Grid, wires: list[Wire], numbers: list[int], links: list[Link]) -> None:
     """One source: its lane runs down to the lowest target, and the wires leave it on the way."""
+    row = grid.row
     source, leave = wires[numbers[0]].source, wires[numbers[0]].leave
-    top = grid.row[source]
+    top = row[source]
     trunk = [source]
-    for i in sorted(numbers, key=lambda i: (grid.row[wires[i].target], wires[i].target)):
-        wire = wires[i]
-        span = grid.row[wire.target] - top
+    if len(numbers) > 1:
+        numbers = sorted(numbers, key=lambda i: (row[wires[i].target], wires[i].target))
+    for i in numbers:
+        _, target, _, own, enter, _ = wires[i]
+        span = row[target] - top
         while len(trunk) < span:
             lane = grid.lane(top + len(trunk))
-            grid.link(trunk[-1], lane, leave, LANE // 2, PASSING if len(trunk) > 1 else PLAIN)
+            links.append((trunk[-1], lane, leave, LANE // 2, PASSING if len(trunk) > 1 else PLAIN))
             leave = LANE // 2
             trunk.append(lane)
-        grid.link(trunk[span - 1], wire.target, LANE // 2 if span > 1 else wire.leave, wire.enter, PLAIN)
-        grid.chains[i] = [*trunk[:span], wire.target]
+        links.append((trunk[span - 1], target, LANE // 2 if span > 1 else own, enter, PLAIN))
+        grid.chains[i] = [*trunk[:span], target]
 
 
-def _gather(grid: Grid, wires: list[Wire], numbers: list[int]) -> None:
+def _gather(grid: Grid, wires: list[Wire], numbers: list[int], links: list[Link]) -> None:
     """Many sources, one target: the wires meet in one lane that runs down to it."""
     target, enter = wires[numbers[0]].target, wires[numbers[0]].enter
     top = min(grid.row[wires[i].source] for i in numbers) + 1
     trunk = [grid.lane(r) for r in range(top, grid.row[target])]
-    for upper, lower in pairwise(trunk):
-        grid.link(upper, lower, LANE // 2, LANE // 2, PASSING)
+    links += [(upper, lower, LANE // 2, LANE // 2, PASSING) for upper, lower in pairwise(trunk)]
     if trunk:
-        grid.link(trunk[-1], target, LANE // 2, enter, PLAIN)
+        links.append((trunk[-1], target, LANE // 2, enter, PLAIN))
     for i in numbers:
         wire = wires[i]
         rest = trunk[grid.row[wire.source] + 1 - top :]
-        grid.link(wire.source, rest[0] if rest else target, wire.leave, LANE // 2 if rest else enter, PLAIN)
+        links.append((wire.source, rest[0] if rest else target, wire.leave, LANE // 2 if rest else enter, PLAIN))
         grid.chains[i] = [wire.source, *rest, target]
 
 

@@ -14,7 +14,7 @@ Marks = npt.NDArray[np.bool_]
 
 TOP, MIDDLE, BOTTOM = 0, 1, 2
 """Where in its row an item stands that is not as tall as the row."""
-GAP_PARTS = 36
+GAP_PARTS = 24
 """Between two components."""
 
 

@@ -1,35 +1,76 @@
-"""Components side by side."""
+"""Components side by side, and what stands alone in a grid under the largest of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import ceil, sqrt
 
 from fxstore.layout.model import GAP_PARTS
 
-ASPECT = 1.6
-"""Width over height that many small components together have."""
+ASPECT, GRID_ASPECT = 1.6, 3.0
+"""Width over height that many small components together have, and that those of one node have under a larger one."""
+GRID_LEFT = 120
+"""Pixels from the largest component's longest path to the left border of the grid under it."""
+
+Corners = list[tuple[int, int]]
 
 
-def pack(extents: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int]], list[int]]:
+def pack(extents: Sequence[tuple[int, int]], alone: Sequence[bool], stem: int) -> tuple[Corners, list[int]]:
     """Stacks components in columns, the largest first.
+
+    Those of one node stand in a grid under the first column, if there are others. It keeps its place below the longest
+    path however wide its component is, and no column reaches above it.
 
     Args:
         extents: Width and height of each.
+        alone: Whether each is of one node.
+        stem: x at which the longest path of the largest ends.
 
     Returns:
         The top left corner of each, and the one right above it, or -1.
     """
+    order = sorted(range(len(extents)), key=lambda i: (-extents[i][0] * extents[i][1], i))
+    whole = [i for i in order if not alone[i]] or order
+    loose = sorted(set(order) - set(whole))
+    columns, step = _grid_columns([extents[i] for i in loose])
+    first = stem - GRID_LEFT + columns * step
+    corners, under, foot = _stack([extents[i] for i in whole], first)
+    out, above = [(0, 0)] * len(order), [-1] * len(order)
+    for i, corner, upper in zip(whole, corners, under, strict=True):
+        out[i], above[i] = corner, whole[upper] if upper >= 0 else -1
+    for place, i in enumerate(loose):
+        above[i] = loose[place - columns] if place >= columns else whole[foot]
+        y = out[above[i]][1] + extents[above[i]][1] + GAP_PARTS
+        out[i] = stem - GRID_LEFT + place % columns * step, y
+    left = min([x for x, _ in out], default=0)
+    return [(x - left, y) for x, y in out], above
+
+
+def _grid_columns(extents: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Returns how many columns a grid has, and how far apart they are."""
+    step = max([w for w, _ in extents], default=0) + GAP_PARTS
+    height = sum(h + GAP_PARTS for _, h in extents)
+    return max(1, ceil(sqrt(GRID_ASPECT * height / step))), step
+
+
+def _stack(extents: Sequence[tuple[int, int]], first: int) -> tuple[Corners, list[int], int]:
+    """Returns corner and upper neighbour of each, and the last one of the first column.
+
+    Args:
+        extents: Width and height of each, in the order in which they are stacked.
+        first: Where the second column may begin at the earliest.
+    """
     area = sum((w + GAP_PARTS) * (h + GAP_PARTS) for w, h in extents)
     limit = max([h for _, h in extents] + [sqrt(area / ASPECT)], default=0)
-    corners, under = [(0, 0)] * len(extents), [-1] * len(extents)
-    x = y = column = 0
-    above = -1
-    for i in sorted(range(len(extents)), key=lambda i: (-extents[i][0] * extents[i][1], i)):
-        width, height = extents[i]
+    corners: Corners = []
+    under: list[int] = []
+    x = y = foot = 0
+    column, above = first - GAP_PARTS, -1
+    for i, (width, height) in enumerate(extents):
         if y and y + height > limit:
             x, y, column, above = x + column + GAP_PARTS, 0, 0, -1
-        corners[i], under[i], above = (x, y), above, i
-        y += height + GAP_PARTS
-        column = max(column, width)
-    return corners, under
+        corners.append((x, y))
+        under.append(above)
+        above, y, column = i, y + height + GAP_PARTS, max(column, width)
+        foot = i if not x else foot
+    return corners, under, foot

@@ -17,8 +17,6 @@ from fxstore.layout.spacing import GAP_X, LANE
 
 MAX_OPTIONS, MANY_CELLS = 4, 60
 """So many orders of a block's rows are placed, to take the best; in a block of more cells only the first."""
-CROSSING = 60
-"""A crossing is as bad as so many pixels that links go sidewards."""
 FAR = 100
 """A link that goes so many pixels sidewards counts double, one that goes twice as far three times its length."""
 MAX_SPREAD = 2
@@ -26,18 +24,19 @@ MAX_SPREAD = 2
 
 
 def place_cells(grid: Grid, options: list[tuple[int, Lists]]) -> list[int]:
-    """Takes the best of several orders of the rows and returns the left border of each cell; the leftmost is 0.
+    """Takes the best of the orders with the fewest crossings and returns each cell's left border; the leftmost is 0.
 
     Args:
         grid: The block; its rows are set.
-        options: Crossings and rows of each order.
+        options: Crossings and rows of each order, the fewest first.
     """
     best: tuple[int, list[int], Lists] | None = None
-    for crossings, rows in options[: MAX_OPTIONS if len(grid.row) <= MANY_CELLS else 1]:
+    fewest = [rows for crossings, rows in options if crossings == options[0][0]]
+    for rows in fewest[: MAX_OPTIONS if len(grid.row) <= MANY_CELLS else 1]:
         grid.rows = rows
-        x = _place(grid) if grid.row else []
-        cost = CROSSING * crossings + _slant(grid, x)
-        if best is None or cost < best[0]:
+        x = _place(grid, options[0][0] > 0) if grid.row else []
+        cost = _slant(grid, x)
+        if best is None or 10 * cost < 9 * best[0]:
             best = cost, x, rows
     assert best is not None
     grid.rows = best[2]
@@ -51,13 +50,13 @@ def _slant(grid: Grid, x: list[int]) -> int:
     return sum(way + way * way // FAR for way in ways)
 
 
-def _place(grid: Grid) -> list[int]:
+def _place(grid: Grid, crossed: bool) -> list[int]:
     position = [0] * len(grid.row)
     for row in grid.rows:
         for i, v in enumerate(row):
             position[v] = i
     gaps = [[grid.width[a] + _gap(grid, a, b) for a, b in pairwise(row)] for row in grid.rows]
-    bent = _bent(grid, position)
+    bent = _bent(grid, position) if crossed else [False] * len(grid.upper)
     places = []
     for down, links in zip((True, False), _medians(grid, position, bent), strict=True):
         for right in (False, True):
@@ -173,12 +172,15 @@ def _compact(grid: Grid, gaps: Lists, root: list[int], shift: list[int], right: 
     after: list[list[tuple[int, int]]] = [[] for _ in root]
     missing = [0] * cells
     for row, apart in zip(grid.rows, gaps, strict=True):
-        for (a, b), gap in zip(pairwise(row), apart, strict=True):
-            u, v, gap = root[a], root[b], gap + shift[a] - shift[b]
-            if right:
-                u, v = v, u
-            after[u].append((v, gap))
-            missing[v] += 1
+        if not apart:
+            continue
+        u, at = root[row[0]], shift[row[0]]
+        for gap, cell in zip(apart, row[1:], strict=True):
+            v, own = root[cell], shift[cell]
+            before, behind = (v, u) if right else (u, v)
+            after[before].append((behind, gap + at - own))
+            missing[behind] += 1
+            u, at = v, own
     ready = [v for v in range(cells) if root[v] == v and not missing[v]]
     order = []
     x = [0] * cells

@@ -6,13 +6,13 @@ Within a row a wire runs straight down, in its own cell. It only slants between 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from fxstore.layout.crossing import candidate_rows
 from fxstore.layout.grid import Grid, build_grid
 from fxstore.layout.model import BOTTOM, MIDDLE, TOP
+from fxstore.layout.order import Lists
 from fxstore.layout.place import place_cells
 from fxstore.layout.problem import BLOCK, ITEM, Problem, Shape
 from fxstore.layout.rows import assign_rows
@@ -48,30 +48,45 @@ class _Placed:
 
     def line(self, number: int, height: int) -> list[Corner]:
         """Returns the corners of one wire, from the block's upper border or to its lower one where it ends there."""
-        problem, row, upper, lower = self.problem, self.grid.row, self.upper, self.lower
-        wire, chain = problem.wires[number], self.grid.chains[number]
-        source, target = wire.source, wire.target
-        start, end = self.left[source] + wire.leave, self.left[target] + wire.enter
-        first, last = row[source], row[target]
-        above = problem.is_item(source)
-        begin = (self.top(source) + problem.height[source], ITEM) if above else (0, BLOCK)
-        corners = [(start, *begin), (start, lower[first], 2 * first + 1)]
-        for cell in chain[1:-1]:
-            x, r = self.left[cell] + LANE // 2, row[cell]
-            corners += [(x, upper[r], 2 * r), (x, lower[r], 2 * r + 1)]
-        corners.append((end, upper[last], 2 * last))
-        corners.append((end, self.top(target), ITEM) if problem.is_item(target) else (end, height, BLOCK))
-        return _simple(corners)
+        problem, row, chain = self.problem, self.grid.row, self.grid.chains[number]
+        source, target, _, leave, enter, _ = problem.wires[number]
+        x, end, r = self.left[source] + leave, self.left[target] + enter, row[source]
+        corners = [(x, self.top(source) + problem.height[source], ITEM) if problem.is_item(source) else (x, 0, BLOCK)]
+        for cell in chain[1:]:
+            to = end if cell == target else self.left[cell] + LANE // 2
+            if to != x:
+                corners += [(x, self.lower[r], 2 * r + 1), (to, self.upper[r + 1], 2 * r + 2)]
+                x = to
+            r += 1
+        corners.append((x, self.top(target), ITEM) if problem.is_item(target) else (x, height, BLOCK))
+        return corners
 
 
-def solve(problem: Problem) -> Shape:
-    """Lays out one block."""
+Orders = dict[tuple[int, tuple[int, ...]], tuple[int, Lists]]
+"""The order of cells in rows that was found for a structure and the rows of its cells, and its crossings."""
+
+
+def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
+    """Lays out one block.
+
+    Args:
+        problem: The block.
+        orders: What was found for others; gains what is found for this one.
+        structure: Equal for blocks that differ in nothing but the sizes of nodes; their cells get one order.
+    """
     row = assign_rows(problem)
-    if _passed(problem, row) > MOST_LANES:
+    if len(problem.wires) * (max(row, default=0) - 1) > MOST_LANES and _passed(problem, row) > MOST_LANES:
         return solve_tangle(problem, row)
     grid = build_grid(problem, row)
     side, head = (PAD, HEAD) if problem.boxed else (0, 0)
-    left = [x + side for x in (_beside(grid) if problem.aside else place_cells(grid, candidate_rows(grid)))]
+    key = structure, tuple(row)
+    if problem.aside:
+        places = _beside(grid)
+    else:
+        options = [orders[key]] if key in orders else candidate_rows(grid)
+        places = place_cells(grid, options)
+        orders[key] = options[0][0], grid.rows
+    left = [x + side for x in places]
     width = max([x + w for x, w in zip(left, grid.width, strict=True)], default=side) + side
     upper, lower = _row_borders(problem, grid, head)
     height = lower[-1] + side
@@ -117,9 +132,10 @@ def _row_borders(problem: Problem, grid: Grid, head: int) -> tuple[list[int], li
     upper: list[int] = []
     lower: list[int] = []
     y, before = head, 0
+    cells, rooms = len(problem.width), [_room(problem, v) for v in range(len(problem.width))]
     for row in grid.rows:
-        members = [v for v in row if v < len(problem.width)]
-        room = max([_room(problem, v) for v in members])
+        members = [v for v in row if v < cells]
+        room = max([rooms[v] for v in members])
         if upper:
             y += min(room, before)
         before = room
@@ -136,12 +152,3 @@ def _room(problem: Problem, v: int) -> int:
     if problem.aside:
         return GAP_ASIDE
     return GAP_BLOCKS if problem.deep and problem.deep[v - problem.ins] else GAP_Y
-
-
-def _simple(corners: list[Corner]) -> list[Corner]:
-    """Drops corners within a straight run downwards."""
-    out = corners[:1]
-    for corner, after in pairwise(corners[1:]):
-        if not out[-1][0] == corner[0] == after[0]:
-            out.append(corner)
-    return out + corners[-1:]

@@ -7,7 +7,7 @@ import numpy as np
 from fxstore.layout.order import Longs
 from fxstore.layout.plan import Plan
 from fxstore.layout.problem import Problem, Shape, Wire
-from fxstore.layout.route import solve
+from fxstore.layout.route import Orders, solve
 from fxstore.layout.spacing import LANE
 from fxstore.layout.wires import Wires
 
@@ -29,7 +29,10 @@ class Shapes:
         sizes, kind = np.unique(np.stack([width, height]), axis=1, return_inverse=True)
         self._kinds = sizes.shape[1]
         self._kind = np.concatenate([kind.reshape(-1), np.zeros(len(plan.tree.items), np.int64)])
+        self._alike = np.zeros(len(self._kind), np.int64)
         self._known: dict[tuple[object, ...], int] = {}
+        self._structures: dict[tuple[object, ...], int] = {}
+        self._orders: Orders = {}
         self.of = np.zeros(len(plan.tree.items), np.int64)
         for block in range(len(plan.tree.items) - 1, -1, -1):
             self._add(block)
@@ -37,18 +40,21 @@ class Shapes:
         self.first_row = np.concatenate([[0], np.cumsum(rows[self.of])]).astype(np.int64)
 
     def _add(self, block: int) -> None:
-        wires, kind = self._wires, self._kind[self._tree.items[block]]
+        wires, items = self._wires, self._tree.items[block]
         own = slice(wires.first[block], wires.first[block + 1])
         columns = (wires.source, wires.target, wires.lane, wires.source_port, wires.target_port, wires.spine)
         boxed = self._tree.module[block] >= 0
         ports = int(wires.ins[block]), int(wires.outs[block])
-        key = (*ports, boxed, self._tree.aside[block], kind.tobytes(), *[c[own].tobytes() for c in columns])
-        shape = self._known.get(key)
+        key = (*ports, boxed, self._tree.aside[block], *[c[own].tobytes() for c in columns])
+        structure = self._structures.setdefault((*key, self._alike[items].tobytes()), len(self._structures) + 1)
+        sized = (*key, self._kind[items].tobytes())
+        shape = self._known.get(sized)
         if shape is None:
-            shape = self._known[key] = len(self.shapes)
-            self.shapes.append(solve(self._problem(block, own, *ports, boxed)))
+            shape = self._known[sized] = len(self.shapes)
+            self.shapes.append(solve(self._problem(block, own, *ports, boxed), self._orders, structure))
         self.of[block] = shape
         self._kind[len(self._width) + block] = self._kinds + shape
+        self._alike[len(self._width) + block] = structure
 
     def _problem(self, block: int, own: slice, ins: int, outs: int, boxed: bool) -> Problem:
         n = len(self._width)

@@ -8,13 +8,13 @@ GAP_Y = 30
 """Between two rows of boxes."""
 GAP_ASIDE = 120
 """Between the two sides of a training graph, where what is saved passes."""
-GAP_BLOCKS = 18
+GAP_BLOCKS = 16
 """Between two rows, one of them of blocks alone."""
-GAP_PORTS = 12
+GAP_PORTS = 10
 """Between a row of ports and the row of boxes next to it."""
 LANE = 8
 """Width kept free for an edge that passes a row."""
-PAD = 8
+PAD = 6
 """Between a module's border and what it holds."""
 HEAD = 18
 """Height of a module's title."""

@@ -20,7 +20,9 @@ def suggested_rows(grid: Grid, rows: Lists) -> Lists | None:
     edges = sorted(set(zip(grid.upper, grid.lower, strict=True)))
     if not _is_safe(len(grid.row), edges):
         return None
-    layouts = from_edges(edges, crossing_minimization="barycenter", transpose=True)
+    layouts = from_edges(
+        edges, dummy_vertices=False, ranking_type="up", crossing_minimization="barycenter", transpose=True
+    )
     if len(layouts) != 1:
         return None
     x = {int(v): float(place[0]) for v, place in layouts[0][0]}
