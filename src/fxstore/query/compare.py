@@ -42,6 +42,7 @@ _NODE_COLUMNS: Final = (
 _MOST_COLORS: Final = 16
 _HUGE: Final = 30_000
 """Nodes from which on an answer is drawn with its neighbourhood only."""
+_LARGE_SET: Final = 100
 # A store that may not be written keeps its drawings for as long as the process uses it.
 _drawings = lru_cache(maxsize=4)(Drawings)
 
@@ -159,17 +160,28 @@ def _reduced(
 
 
 class _Counterparts:
-    """The sync sets of a run's nodes."""
+    """The sync sets of a run's nodes, each node's own: a delegate call is in the sets of all that it holds.
+
+    Of a large set, which is the delegate call's, only the primary members count.
+    """
 
     def __init__(self, store: Store, run: CommittedRun) -> None:
         self._members: dict[int, list[int]] = {}
         self._sets: dict[int, list[int]] = {}
+        primary: set[tuple[int, int]] = set()
         for row in sync_members(store, run.run_id).to_pylist():
-            self._members.setdefault(row["sync_set"], []).append(row["nid"])
-            self._sets.setdefault(row["nid"], []).append(row["sync_set"])
+            number, nid = row["sync_set"], row["nid"]
+            self._members.setdefault(number, []).append(nid)
+            if row["focus"]:
+                self._sets.setdefault(nid, []).append(number)
+            if row["is_primary"]:
+                primary.add((number, nid))
+        for number, members in self._members.items():
+            if len(members) > _LARGE_SET:
+                self._members[number] = [nid for nid in members if (number, nid) in primary]
 
     def __call__(self, nids: Iterable[int]) -> list[int]:
-        """Returns nodes and all members of their sets, each once, in their order."""
+        """Returns nodes and all members of their own sets, each once, in their order."""
         both = ((nid, *(m for one in self._sets.get(nid, ()) for m in self._members[one])) for nid in nids)
         return list(dict.fromkeys(nid for group in both for nid in group))
 

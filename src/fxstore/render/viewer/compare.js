@@ -150,7 +150,8 @@ export class FXGraphCompare extends Emitter {
     if (kind === "module") this.fold(pane, toggled(part.closed));
     else this.fold(pane, part.closed, toggled(part.closedGraphs));
     const graph = kind === "graph" ? part.graphs.find((one) => one.number === number) : null;
-    if (graph?.beside && !graph.closed) this.viewers[pane].reveal(graph.first);
+    if (graph?.beside && !graph.closed)
+      this.viewers[pane].revealAll([graph.parent, graph.first, graph.first + graph.nodes - 1]);
   }
 
   /** Opens, or tucks away, the neighbours of the selection that are not drawn, in every pane that holds some. */

@@ -60,7 +60,8 @@ function paintMembers(context, ink, pane, view, level, selection) {
   const { scene, theme } = ink;
   const { members } = selection.shares[pane.number];
   if (!members.length) return;
-  const nodes = members.map((member) => member.node);
+  const opened = members.flatMap(({ node }) => openedBeside(scene, node));
+  const nodes = [...members.map((member) => member.node), ...opened];
   inScene(context, view, () => {
     context.strokeStyle = theme.graph.select;
     context.lineWidth = 1.5 / view.scale;
@@ -68,6 +69,12 @@ function paintMembers(context, ink, pane, view, level, selection) {
     paintNodes(context, ink, nodes, level, view.scale);
     paintHolders(context, ink, pane, view.scale, nodes);
   });
+}
+
+/** @returns {number[]} the nodes that were left out beside a node, once they are opened */
+function openedBeside(scene, node) {
+  const graph = scene.columns.get("node.more")?.[node] ? scene.besideOf(node) : null;
+  return graph && !graph.closed ? Array.from({ length: graph.nodes }, (_, i) => graph.first + i) : [];
 }
 
 /** The closed modules that hold some nodes. */

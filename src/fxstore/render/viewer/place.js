@@ -4,6 +4,7 @@ import { arranged } from "./arrange.js";
 
 export const TITLE_HEIGHT = 26;
 const PADDING = 14;
+const BESIDE_GAP = 56;
 
 /**
  * @typedef {{number: number, title: string, first: number, nodes: number, firstEdge: number, edges: number,
@@ -21,7 +22,7 @@ const PADDING = 14;
  * @returns {Box} the extent of all
  */
 export function placeGraphs(all, localY) {
-  const graphs = all.filter((graph) => !isTucked(graph));
+  const graphs = all.filter((graph) => !graph.beside);
   const calls = callsOf(graphs, localY);
   const called = new Set([...calls.values()].flat());
   const seen = new Set();
@@ -31,7 +32,26 @@ export function placeGraphs(all, localY) {
   const parts = families.map(({ width, height }) => ({ width, height, wanted: 0 }));
   const { width, height, at } = arranged(parts, null);
   for (const [i, family] of families.entries()) settle(family, at[i].x, at[i].y);
-  return { left: 0, top: 0, right: width, bottom: height };
+  const beside = all.filter((graph) => graph.beside && !graph.closed);
+  return putBeside(beside, graphs, localY, { left: 0, top: 0, right: width, bottom: height });
+}
+
+/** Puts what was left out to the right of everything, as high as the node that it belongs to: nothing else moves. */
+function putBeside(beside, graphs, localY, extent) {
+  const height = ({ parent }) => {
+    const caller = graphs.find(({ first, nodes }) => parent >= first && parent < first + nodes);
+    return (caller?.y ?? 0) + localY(parent);
+  };
+  const left = extent.right + (beside.length ? BESIDE_GAP : 0);
+  let [{ right, bottom }, free] = [extent, 0];
+  for (const graph of [...beside].sort((a, b) => height(a) - height(b))) {
+    graph.x = left + PADDING;
+    graph.y = Math.max(free, height(graph)) + PADDING + TITLE_HEIGHT;
+    free = graph.y + graph.height + PADDING + BESIDE_GAP / 2;
+    right = Math.max(right, graph.x + graph.width + PADDING);
+    bottom = Math.max(bottom, free - BESIDE_GAP / 2);
+  }
+  return { ...extent, right, bottom };
 }
 
 /** @param {Graph} graph @returns {boolean} whether it takes no room: left out until it is asked for */

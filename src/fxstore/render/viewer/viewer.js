@@ -11,6 +11,7 @@ import { paintClosed } from "./paintclosed.js";
 import { paintBlocks, paintEdges, paintFrames } from "./paintgraph.js";
 import { markBox, paintMarks } from "./paintmarks.js";
 import { paintNodes } from "./paintnodes.js";
+import { boxAround } from "./picture.js";
 import { watchSize } from "./sizes.js";
 import { styleOf } from "./coloring.js";
 import { between, centred, fitted, opening, panned, toScreen, visibleBox, zoomed } from "./viewport.js";
@@ -139,6 +140,14 @@ export class FXGraphViewer extends Emitter {
     const scale = Math.max(view.scale, Math.min(least, whole));
     if (scale === view.scale && this.inView(node, view)) return;
     this.#move(centred(this.scene.x[node], this.scene.y[node], scale, this.size), animate);
+  }
+
+  /** Moves so that several nodes are in view, where they can be read then; else to the second. @param {number[]} nodes */
+  revealAll(nodes) {
+    if (!this.view) return;
+    const view = fitted(boxAround(this.scene, nodes), this.size, EDGE_PX, this.view.scale);
+    if (levelOf(view.scale, this.height) === NEAR) this.#move(view);
+    else this.reveal(nodes[1]);
   }
 
   /**
