@@ -452,3 +452,30 @@ def test_ten_thousand_nodes_open_quickly(open_host: Open) -> None:
     assert took < 4000
     page.evaluate("() => { a.selectNode('n9000'); a.search('op3'); a.setColorBy('part'); }")
     assert page.evaluate("() => a.getState().searchCandidates.length") == 2000
+
+
+def test_a_compare_holds_panes_of_a_hosts_own_type(open_host: Open) -> None:
+    page = open_host('<div id="c" style="height:600px;width:1200px"></div>')
+    page.evaluate(
+        "() => { FXGraphCompare.registerPaneType('list', ({ root, payload, select }) => {"
+        "const buttons = payload.base.nodes.map(({ id }) => { const one = document.createElement('button');"
+        "one.textContent = `item ${id}`; one.onclick = () => select(id); root.append(one); return [id, one]; });"
+        "return { show: (ids, primary) => buttons.forEach(([id, one]) => {"
+        "one.ariaPressed = String(ids.includes(id)); one.ariaCurrent = String(id === primary); }),"
+        "destroy: () => (window.gone = true) }; });"
+        "window.a = FXGraphViewer.create({ payload: given.g, mount: { root: document.createElement('div') } });"
+        "window.c = FXGraphCompare.create({ viewers: [a, { type: 'list', name: 'List', payload: given.g }],"
+        "layout: { container: '#c' }, sharedTaskbar: { enabled: true } }); }"
+    )
+    settle(page)
+    page.get_by_role("button", name="item n4").click()
+    assert state(page, "a")["selectedNodeId"] == "n4"
+    page.evaluate("() => a.selectNode('n6')")
+    item = page.get_by_role("button", name="item n6")
+    assert item.get_attribute("aria-pressed") == "true"
+    assert item.get_attribute("aria-current") == "true"
+    assert page.locator("#c .fx-cmp-info table thead").inner_text().split() == ["Graph", "1", "List"]
+    page.evaluate("() => { a.setTheme('dark'); a.clearSelection(); c.zoomToFit(); c.destroy(); }")
+    assert page.evaluate("() => gone") is True
+    with pytest.raises(Exception, match="no pane type chart; registered are: list"):
+        page.evaluate("() => FXGraphCompare.create({ viewers: [{ type: 'chart' }], layout: { container: '#c' } })")

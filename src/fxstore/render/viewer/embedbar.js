@@ -30,7 +30,7 @@ export class EmbedBar {
     this.clear = button("✕", "Clear the selection (Esc)", () => ask({ selectedNodeId: null }));
     this.minimap = button("▤", "Show or hide the overview", () => viewer.toggleMinimap());
     this.fit = button("Fit", "Fit the graph (f)", () => viewer.zoomToFit());
-    this.full = button("⛶", "Full screen", () => viewer.toggleFullscreen());
+    this.full = button("Full", "Full screen", () => viewer.toggleFullscreen());
     this.colorLabel = h("label", { class: "fx-by" }, h("span", { class: "fx-muted" }, "Colour"), this.colorBy);
     this.root = h(
       "div",

@@ -6,6 +6,7 @@ import { applyTheme } from "./embedthemes.js";
 import { CompareBar } from "./embedcomparebar.js";
 import { island } from "./island.js";
 import { mergedTable } from "./mergedtable.js";
+import { HostPane, registerPaneType } from "./panetype.js";
 import { Matcher, SetMatcher, syncMode } from "./sync.js";
 
 const LAYOUT = { columns: 2, minimapHeight: 180, infoHeight: 200 };
@@ -27,13 +28,24 @@ export class EmbeddedCompare {
     return new EmbeddedCompare(config);
   }
 
+  /** @param {string} type @param {(site: import("./panetype.js").PaneSite) => import("./panetype.js").OwnPane} create */
+  static registerPaneType(type, create) {
+    registerPaneType(type, create);
+  }
+
   constructor({ viewers, layout, sync, sharedTaskbar } = {}) {
-    const named = viewers instanceof Map ? [...viewers] : [...(viewers ?? [])].map((viewer) => [viewer.title, viewer]);
+    const named =
+      viewers instanceof Map
+        ? [...viewers]
+        : [...(viewers ?? [])].map((viewer) => [viewer.title ?? viewer.name, viewer]);
     if (!named.length) throw new TypeError("FXGraphCompare needs viewers: a list, or a Map of name to viewer");
     /** @type {EmbeddedViewer[]} */
-    this.viewers = named.map(([, viewer]) => viewer);
-    this.names = named.map(([name], i) => String(name || `Graph ${i + 1}`));
     const { document } = globalThis;
+    this.own = [];
+    this.viewers = named.map(([, viewer]) =>
+      typeof viewer?.type === "string" ? this.#make(viewer, document) : viewer,
+    );
+    this.names = named.map(([name], i) => String(name || `Graph ${i + 1}`));
     const container = elementOf(layout?.container, document);
     if (!container) throw new TypeError("FXGraphCompare needs layout.container");
     this.layout = merged(LAYOUT, layout);
@@ -47,6 +59,13 @@ export class EmbeddedCompare {
     this.#build();
     this.#listen();
     this.#showTheme();
+  }
+
+  /** A pane of a registered type; it lives as long as this compare. */
+  #make(config, document) {
+    const pane = new HostPane(config, document);
+    this.own.push(pane);
+    return pane;
   }
 
   #match() {
@@ -196,7 +215,7 @@ export class EmbeddedCompare {
     this.destroyed = true;
     for (const off of this.#offs) off();
     for (const { element, parent, next, style } of this.#loans.reverse()) {
-      parent.insertBefore(element, next);
+      if (parent) parent.insertBefore(element, next);
       if (style === null) element.removeAttribute("style");
       else element.setAttribute("style", style);
     }
@@ -205,6 +224,7 @@ export class EmbeddedCompare {
       viewer.controls = this.controls[i];
       if (!viewer.destroyed) viewer.shell.apply();
     }
+    for (const pane of this.own) pane.destroy();
     this.island.remove();
   }
 }

@@ -29,7 +29,7 @@ export class CompareBar {
     );
     const colors = h("label", { class: "fx-by" }, h("span", { class: "fx-muted" }, "Colour"), this.colorBy);
     const fit = h("button", { title: "Fit every graph", onclick: () => compare.zoomToFit() }, "Fit");
-    const full = h("button", { title: "Full screen", onclick: () => compare.toggleFullscreen() }, "⛶");
+    const full = h("button", { title: "Full screen", onclick: () => compare.toggleFullscreen() }, "Full");
     const shown = (name, ...parts) => (controls[name] === false ? [] : parts);
     this.root = h(
       "div",
