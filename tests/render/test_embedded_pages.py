@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +154,29 @@ def test_a_payload_takes_no_options_of_a_store(tmp_path: Path, capsys: pytest.Ca
     assert "Wrote" in capsys.readouterr().err
     assert verb() == 2
     assert verb("-f") == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "selected"),
+    [("viewer", "viewer"), ("slots", "viewer"), ("compare", "right"), ("script", "(await fxstore.mounted('place'))")],
+)
+def test_the_examples_run(browser: Any, tmp_path: Path, name: str, selected: str) -> None:
+    examples = Path(__file__).parents[2] / "examples" / "embed"
+    runpy.run_path(str(examples / "write.py"))["write"](tmp_path)
+    (tmp_path / f"{name}.html").write_text((examples / f"{name}.html").read_text(encoding="utf-8"), encoding="utf-8")
+    page = browser.new_page()
+    noise: list[str] = []
+    page.on("pageerror", lambda error: noise.append(str(error)))
+    page.on("request", lambda request: request.url.startswith(tmp_path.as_uri()) or noise.append(request.url))
+    page.goto((tmp_path / f"{name}.html").as_uri())
+    if name == "viewer":
+        page.locator("#limit").fill("2")
+        page.locator("#worst").click()
+    settle(page)
+    node = {"viewer": "conv", "slots": "conv_relu", "compare": "conv_relu", "script": "linear"}[name]
+    assert page.evaluate(f"async () => {selected}.getState().selectedNodeId") == node
+    if name == "compare":
+        page.locator("#end").click()
+        assert page.locator("#left canvas").first.is_visible()
+    page.close()
+    assert noise == []

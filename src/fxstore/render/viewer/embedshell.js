@@ -114,7 +114,7 @@ export class EmbedShell {
     this.mapBar.hidden = this.map.hidden || minimap.resizable === false || !inside("info", info);
     this.legend.hidden = legendPanel.visible === false || !controls.legend;
     if (Number.isFinite(sidebar.width)) this.side.style.width = `${Math.max(LEAST_SIDE_PX, sidebar.width)}px`;
-    if (Number.isFinite(minimap.height) && !slots.minimap)
+    if (Number.isFinite(minimap.height) && !slots.minimap && !this.away)
       this.map.style.height = `${Math.max(LEAST_MAP_PX, minimap.height)}px`;
     this.own?.setShown(
       !this.away && (!slots.canvas || hasSide || (!slots.toolbar && controls.toolbar && !slots.canvas)),
