@@ -170,3 +170,20 @@ def test_the_body_of_a_map_is_linked_node_by_node() -> None:
     crossing = [ends for ends in links if len({body in label for label in ends}) > 1]
     assert crossing == []
     assert found.unmatched()[f"float:{body}output", "core"] == "lists the values that a nested graph returns"
+
+
+def test_the_inputs_of_branches_are_linked_by_place() -> None:
+    class Branch(nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return torch.cond(x.sum() > 0, lambda a, b: a - b, lambda a, b: b * a, (x, y)) + 1
+
+    program = torch.export.export(Branch(), (torch.ones(3), torch.ones(3)))
+    found = linked(exported=program, core=program.run_decompositions({}))
+    links = {ends: evidence for ends, evidence in found.links().items() if evidence == "signature"}
+    for graph in ("true_graph_0", "false_graph_0"):
+        inner = [ends for ends in links if f":{graph}/" in ends[0]]
+        assert {(a.partition(":")[2], b.partition(":")[2]) for a, b in inner} == {
+            (f"{graph}/x", f"{graph}/x"),
+            (f"{graph}/y", f"{graph}/y"),
+        }
+    assert not [label for label, _ in found.unmatched() if label.endswith(("/x", "/y"))]

@@ -43,6 +43,38 @@ def delegate_port(pair: Pair) -> Iterator[Link]:
             yield Link(a, b, "structure", True, "passed on as it is", holds=True) if guess else Link(a, b, "delegate")
 
 
+def body_input(pair: Pair) -> Iterator[Link]:
+    """An input of a branch or a loop's body is the one in its place of that graph's counterpart."""
+    run = pair.run
+    bodies = _bodies(run)
+    for attribute in [b for b in pair.later if b in bodies]:
+        inner = _inputs(run, bodies[attribute])
+        for link in pair.to_earlier.get(attribute, ()):
+            outer = _inputs(run, bodies[link.src]) if link.src in bodies else []
+            if len(inner) == len(outer):
+                yield from (
+                    Link(a, b, "signature")
+                    for a, b in zip(outer, inner, strict=True)
+                    if b not in pair.to_earlier and (run.dtype[a], run.shape[a]) == (run.dtype[b], run.shape[b])
+                )
+
+
+def _bodies(run: Run) -> dict[int, int]:
+    """Returns the index of each nested graph that is no delegate's, by the attribute that holds it."""
+    return {
+        src: graph
+        for graph, call in run.parents.items()
+        if run.role[call] != "delegate"
+        for src, _, _ in run.inputs[call]
+        if run.role[src] == "subgraph" and run.target[src] == run.graphs[graph].path.rpartition("/")[2]
+    }
+
+
+def _inputs(run: Run, graph: int) -> list[int]:
+    base = run.base[graph]
+    return [base + i for i in range(len(run.graphs[graph].nodes)) if run.role[base + i] == "input"]
+
+
 def passed_values(run: Run) -> dict[int, tuple[int, int]]:
     """Returns, for each input of a delegate's graph, the (ordinal, port) that the call passes there."""
     return {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from fxstore.link.borders import delegate_port, signature
+from fxstore.link.borders import body_input, delegate_port, signature
 from fxstore.link.handles import handle
 from fxstore.link.inferred import folded, merged, read_in_place, rewritten, same_name
 from fxstore.link.observed import observer
@@ -25,6 +25,7 @@ RULES: tuple[Rule, ...] = (
     constant,
     layout,
     delegate_port,
+    body_input,
     observer,
     folded,
     merged,
