@@ -97,17 +97,21 @@ export function categoryColoring(scene, index) {
  * @param {string} name @param {string} metric @returns {Coloring}
  */
 export function textColoring(scene, column, name, metric) {
-  const counts = new Map();
-  for (const text of column) if (text >= 0) counts.set(text, (counts.get(text) ?? 0) + 1);
-  const shown = [...counts.keys()]
-    .sort((a, b) => counts.get(b) - counts.get(a) || a - b)
+  const counts = new Int32Array(scene.strings.length);
+  for (let node = 0; node < column.length; node++) if (column[node] >= 0) counts[column[node]]++;
+  const known = [...counts.keys()].filter((text) => counts[text]);
+  const shown = known
+    .slice()
+    .sort((a, b) => counts[b] - counts[a] || a - b)
     .slice(0, MOST_CATEGORIES)
     .sort((a, b) => a - b);
-  const bucketOf = new Map(shown.map((text, i) => [text, FIRST_STEP + i]));
-  const rest = counts.size > shown.length ? FIRST_STEP + shown.length : NO_DATA;
-  const buckets = Uint8Array.from(column, (text) => bucketOf.get(text) ?? (text < 0 ? NO_DATA : rest));
+  const rest = known.length > shown.length ? FIRST_STEP + shown.length : NO_DATA;
+  const bucketOf = new Uint8Array(scene.strings.length).fill(rest);
+  for (const [i, text] of shown.entries()) bucketOf[text] = FIRST_STEP + i;
+  const buckets = new Uint8Array(column.length);
+  for (let node = 0; node < column.length; node++) buckets[node] = column[node] < 0 ? NO_DATA : bucketOf[column[node]];
   const categories = shown.map((text) => scene.strings[text]);
-  if (rest !== NO_DATA) categories.push(`${counts.size - shown.length} others`);
+  if (rest !== NO_DATA) categories.push(`${known.length - shown.length} others`);
   return {
     name,
     metric,
