@@ -157,3 +157,24 @@ def test_how_a_metric_differs_between_panes_is_coloured_around_zero(open_page: O
     assert coloring["metric"] == "Δcosine"
     assert coloring["domain"]["min"] == -coloring["domain"]["max"]
     assert page.locator(".fx-by select option:checked").text_content().startswith("Δcosine")
+
+
+def test_strip_and_histogram_are_used_with_the_keyboard(open_page: Open) -> None:
+    page = open_page(page_model(3, STAGES[:3]))
+    strip = page.locator(".fx-strip canvas").nth(1)
+    strip.focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    first = page.evaluate("fxstore.selected()")
+    assert first in page.evaluate("fxstore.nids(1)")
+    assert strip.get_attribute("aria-valuetext").startswith(page.locator(".fx-status").nth(1).text_content()[2:])
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("fxstore.selected()") > first
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("fxstore.selected()") == first
+    page.locator(".fx-bin[tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.locator(".fx-search input").input_value().startswith("cosine>")
+    assert page.evaluate("fxstore.compare.found.nodes.length") > 0
+    assert page.locator(".fx-bin[tabindex='0']").count() == 1

@@ -6,7 +6,7 @@ import { FXGraphCompare } from "./compare.js";
 import { DetailsPanel } from "./details.js";
 import { builder } from "./dom.js";
 import { ExportMenu } from "./exportmenu.js";
-import { helpDialog } from "./help.js";
+import { helpDialog, openHelp } from "./help.js";
 import { whenIdle } from "./idle.js";
 import { actionOf } from "./keys.js";
 import { legend } from "./legend.js";
@@ -142,7 +142,7 @@ export class PageApp {
         this.views.root,
         this.exports.root,
         this.themes.button,
-        h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"),
+        h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => openHelp(this.h, this.help) }, "?"),
       ),
     );
   }
@@ -255,7 +255,7 @@ export class PageApp {
       copy: () => this.details.copy(),
       follow: () => this.views.setFollowing(!compare.following),
       clear: () => this.search.clear() || compare.clearSelection(),
-      help: () => this.help.showModal(),
+      help: () => openHelp(this.h, this.help),
     };
   }
 

@@ -19,34 +19,35 @@ const SEARCHES = [
   ['-view "a b"', "not this; words together"],
 ];
 
-/** @param {ReturnType<import("./dom.js").builder>} h @returns {HTMLDialogElement} */
+/** @param {ReturnType<import("./dom.js").builder>} h @returns {HTMLDialogElement} empty until it is opened by `openHelp` */
 export function helpDialog(h) {
-  const rows = KEYS.map(([keys, , text]) =>
-    h("tr", {}, h("td", {}, ...keys.map((key) => h("kbd", {}, key))), h("td", {}, text)),
-  );
-  const marks = MARKS.map(([mark, text]) => h("tr", {}, h("td", {}, mark), h("td", {}, text)));
-  const dialog = /** @type {HTMLDialogElement} */ (
-    h(
-      "dialog",
-      { class: "fx-help", "aria-label": "Keys" },
-      h("h2", {}, "Keys"),
-      h("table", {}, ...rows),
-      h("h2", {}, "Marks"),
-      h("table", {}, ...marks),
-      h("h2", {}, "Search"),
-      h(
-        "table",
-        {},
-        ...SEARCHES.map(([text, means]) => h("tr", {}, h("td", {}, h("code", {}, text)), h("td", {}, means))),
-      ),
-      h(
-        "p",
-        { class: "fx-muted" },
-        "Drag to move, wheel or pinch to zoom, Shift and wheel to move sideways. Click a line for its value, a module's head for its statistics; double click the head to close or open it, or beside the nodes to fit.",
-      ),
-      h("button", { onclick: () => dialog.close() }, "Close"),
-    )
-  );
+  const dialog = /** @type {HTMLDialogElement} */ (h("dialog", { class: "fx-help", "aria-label": "Keys" }));
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   return dialog;
+}
+
+/** @param {ReturnType<import("./dom.js").builder>} h @param {HTMLDialogElement} dialog */
+export function openHelp(h, dialog) {
+  if (!dialog.firstChild) dialog.append(...helpContent(h, () => dialog.close()));
+  dialog.showModal();
+}
+
+function helpContent(h, close) {
+  const table = (rows) =>
+    h("table", {}, ...rows.map((cells) => h("tr", {}, ...cells.map((cell) => h("td", {}, cell)))));
+  const keys = KEYS.map(([names, , text]) => [h("span", {}, ...names.map((name) => h("kbd", {}, name))), text]);
+  const searches = SEARCHES.map(([text, means]) => [h("code", {}, text), means]);
+  return [
+    h("div", { class: "fx-help-head" }, h("h2", {}, "Keys"), h("button", { onclick: close }, "Close")),
+    table(keys),
+    h("h2", {}, "Marks"),
+    table(MARKS),
+    h("h2", {}, "Search"),
+    table(searches),
+    h(
+      "p",
+      { class: "fx-muted" },
+      "Drag to move, wheel or pinch to zoom, Shift and wheel to move sideways. Drag a pane by its head to another place. Click a line for its value, a module's head for its statistics; double click the head to close or open it, or beside the nodes to fit.",
+    ),
+  ];
 }

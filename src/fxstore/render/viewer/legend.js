@@ -70,11 +70,31 @@ function histogram(h, coloring, find) {
     bar.firstChild.style.height = bin.count ? `${Math.max(LEAST_HISTOGRAM, 100 * Math.sqrt(bin.count / most))}%` : "0";
     return bar;
   });
+  const filled = bars.filter((_, i) => bins[i].count);
+  if (filled[0]) filled[0].tabIndex = 0;
   return h(
     "span",
-    { class: "fx-histogram", role: "group", "aria-label": `Distribution of ${coloring.metric}` },
+    {
+      class: "fx-histogram",
+      role: "group",
+      "aria-label": `Distribution of ${coloring.metric}`,
+      onkeydown: (event) => stepBar(event, filled),
+    },
     ...bars,
   );
+}
+
+/** One stop of the Tab key; arrow keys go from bar to bar. */
+function stepBar(event, bars) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const next = step && bars[bars.indexOf(event.target) + step];
+  if (!step) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (!next) return;
+  event.target.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
 }
 
 /**

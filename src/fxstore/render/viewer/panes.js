@@ -153,6 +153,7 @@ export class PaneRow {
     for (const [pane, { found }] of this.boxes.entries()) {
       found.hidden = !query.trim();
       found.textContent = `${grouped(counts[pane])} found`;
+      found.classList.toggle("fx-muted", !counts[pane]);
     }
   }
 

@@ -42,6 +42,17 @@ export function nodeAlong({ first, end }, part, coloring) {
 }
 
 /**
+ * @param {{first: number, end: number}} pane @param {import("./coloring.js").Coloring} coloring
+ * @param {number} from node, or -1 @param {1|-1} step
+ * @returns {number} the next measured node in the pane's order, or -1
+ */
+export function nextMeasured({ first, end }, coloring, from, step) {
+  let node = from >= 0 ? from + step : step > 0 ? first : end - 1;
+  while (node >= first && node < end && severity(coloring.buckets[node]) < 0) node += step;
+  return node >= first && node < end ? node : -1;
+}
+
+/**
  * How finite values are spread over the scale, one bin for each of its steps; what lies beyond its ends is in the last ones.
  * @param {import("./coloring.js").Coloring} coloring
  * @returns {{count: number, from: number, to: number, withFrom: boolean, withTo: boolean}[]} from best to worst, or from

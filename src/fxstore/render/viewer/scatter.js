@@ -58,7 +58,9 @@ export class ScatterPlot {
     const [base, head] = [this.base, this.head].map(({ select }) => Number(select.value));
     this.points = coloring ? scatterOf(this.compare.scene, coloring, base, head) : [];
     this.title.textContent = coloring ? visible(coloring.metric) : "No metric on this page";
-    this.note.textContent = `${grouped(this.points.length)} nodes have a finite number in both panes; on the line both are equal.`;
+    this.note.textContent = this.points.length
+      ? `${grouped(this.points.length)} nodes have a finite number in both panes; on the line both are equal.`
+      : "No node has a finite number in both of these panes.";
     if (coloring) this.#paint(coloring);
   }
 

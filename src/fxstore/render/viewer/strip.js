@@ -2,7 +2,7 @@
 
 import { OTHER } from "./coloring.js";
 import { metricText } from "./metrictext.js";
-import { nodeAlong, profileOf } from "./profile.js";
+import { nextMeasured, nodeAlong, profileOf } from "./profile.js";
 import { watchSize } from "./sizes.js";
 import { visible } from "./visible.js";
 
@@ -18,7 +18,11 @@ export class Strip {
     this.title = visible(title);
     this.select = select;
     this.canvas = h("canvas", {
-      role: "img",
+      role: "slider",
+      tabindex: 0,
+      "aria-valuemin": 0,
+      "aria-valuenow": 0,
+      onkeydown: (event) => this.#key(event),
       onclick: (event) => this.#click(event),
       onpointermove: (event) => this.#tell(event),
     });
@@ -47,6 +51,8 @@ export class Strip {
     const name = visible(coloring.metric);
     this.root.hidden = !coloring.domain;
     this.root.classList.toggle("fx-quiet", !this.speaks);
+    this.canvas.tabIndex = this.speaks ? 0 : -1;
+    this.canvas.setAttribute("aria-valuemax", String(this.viewer.pane.end - this.viewer.pane.first));
     this.note.textContent = this.speaks ? "" : `no ${name} in this stage`;
     this.canvas.setAttribute("aria-label", `${this.speaks ? "" : "no "}${name} along ${this.title}`);
   }
@@ -67,6 +73,7 @@ export class Strip {
     if (!this.speaks) return;
     this.#bars(context, size);
     if (marks >= 0) this.#mark(context, size, marks);
+    this.#say(marks);
   }
 
   #bars(context, size) {
@@ -99,6 +106,15 @@ export class Strip {
     context.fillRect(x - 0.75, 0, 1.5, size.height);
   }
 
+  /** Where the selection stands, for those who do not see it. */
+  #say(node) {
+    const { scene, pane, ink } = this.viewer;
+    const text =
+      node < 0 ? "nothing selected" : `${scene.text("name", node) ?? ""}: ${metricText(scene, ink.coloring, node)}`;
+    this.canvas.setAttribute("aria-valuenow", String(node < 0 ? 0 : node - pane.first + 1));
+    this.canvas.setAttribute("aria-valuetext", visible(text));
+  }
+
   #nodeAt(event) {
     const box = this.canvas.getBoundingClientRect();
     return nodeAlong(this.viewer.pane, (event.clientX - box.left) / box.width, this.viewer.ink.coloring);
@@ -107,6 +123,17 @@ export class Strip {
   #click(event) {
     const node = this.speaks ? this.#nodeAt(event) : -1;
     if (node >= 0) this.select(node);
+  }
+
+  /** Arrow keys go from measured node to measured node. */
+  #key(event) {
+    const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    if (!step || !this.speaks) return;
+    const { pane, ink, marks } = this.viewer;
+    const node = nextMeasured(pane, ink.coloring, marks.selection?.shares[pane.number].lead ?? -1, step);
+    if (node >= 0) this.select(node);
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   #tell(event) {

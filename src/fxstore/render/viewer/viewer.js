@@ -114,6 +114,7 @@ export class FXGraphViewer extends Emitter {
   }
 
   zoomToFit() {
+    this.measure();
     this.#move(fitted(this.pane.extent, this.size));
   }
 

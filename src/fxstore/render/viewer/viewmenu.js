@@ -18,6 +18,10 @@ export class ViewMenu {
       ),
     );
     const metrics = compare.scene.header.colors.some(({ categories }) => !categories);
+    const plot = () => {
+      this.root.open = false;
+      scatter();
+    };
     this.root = menu(
       h,
       "View",
@@ -27,7 +31,7 @@ export class ViewMenu {
       h("h3", {}, "More overlays"),
       ...this.slots,
       ...this.differences(h),
-      metrics && compare.scene.panes.length > 1 && h("button", { onclick: scatter }, "Scatter of two panes…"),
+      metrics && compare.scene.panes.length > 1 && h("button", { onclick: plot }, "Scatter of two panes…"),
     );
     this.root.addEventListener("toggle", () => this.root.open && this.refresh(h));
     compare.on("colorchange", () => {
