@@ -74,6 +74,20 @@ def test_a_fresh_exports_nodes_have_counterparts(payload: dict[str, Any]) -> Non
     assert stages == {"quantized", "edge"}
 
 
+def test_operators_stand_at_the_heights_of_their_counterparts(payload: dict[str, Any]) -> None:
+    nodes = [{node["id"]: node for node in viewer["payload"]["base"]["nodes"]} for viewer in payload["viewers"]]
+    equal: dict[str, bool] = {}
+    for members in payload["sync_sets"]:
+        tops = {nodes[viewer][node]["y"] for viewer, node, primary in members if primary}
+        if len({viewer for viewer, _, primary in members if primary}) == len(STAGES):
+            for viewer, node, _ in members:
+                if viewer == 0 and nodes[0][node]["info"]["op"] == "call_function":
+                    equal[node] = equal.get(node, False) or max(tops) - min(tops) < 1
+    folded = [node for node in equal if node.startswith("conv2d")]  # their batch-norm stands where they became
+    assert len(equal) > 20
+    assert sum(equal.values()) >= 0.95 * (len(equal) - len(folded))
+
+
 def test_the_same_bytes_in_another_process(tmp_path: Path) -> None:
     script = tmp_path / "export.py"
     script.write_text(

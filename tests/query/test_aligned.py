@@ -9,11 +9,21 @@ from fxstore.query.aligned import aligned
 from fxstore.render.model import DrawnGraph, Pane
 
 
-def chain_of(nids: list[int], title: str = "") -> Pane:
+def chain_of(nids: list[int], title: str = "", kinds: list[str] | None = None) -> Pane:
     edges = [(i, i + 1) for i in range(len(nids) - 1)]
     drawing = draw([(100, 36)] * len(nids), edges, [None] * len(nids))
     table = pa.table({"src": [a for a, _ in edges], "dst": [b for _, b in edges]})
-    return Pane("p", (DrawnGraph(title, pa.table({"nid": nids}), table, drawing),))
+    return Pane(
+        "p",
+        (
+            DrawnGraph(
+                title,
+                pa.table({"nid": nids, "op": ["call_function"] * len(nids), "op_type": kinds or ["add"] * len(nids)}),
+                table,
+                drawing,
+            ),
+        ),
+    )
 
 
 def heights(pane: Pane) -> dict[int, float]:
@@ -23,13 +33,20 @@ def heights(pane: Pane) -> dict[int, float]:
 
 def test_counterparts_stand_at_equal_heights() -> None:
     sets = [[(1, True), (11, True)], [(2, True), (14, False), (15, True)], [(3, True), (16, True)]]
-    focus = {nid: index for index, members in enumerate(sets) for nid, _ in members}
-    one, two = (heights(p) for p in aligned([chain_of([1, 2, 3]), chain_of([11, 12, 13, 14, 15, 16])], sets, focus))
+    one, two = (heights(p) for p in aligned([chain_of([1, 2, 3]), chain_of([11, 12, 13, 14, 15, 16])], sets))
     assert (one[1], one[2], one[3]) == (two[11], two[15], two[16])
     assert two[15] - two[14] == 36 + 30
 
 
 def test_graphs_of_other_methods_are_left_alone() -> None:
-    sets, focus = [[(1, True), (12, True)]], {1: 0, 12: 0}
+    sets = [[(1, True), (12, True)]]
     before = [chain_of([1], "encode"), chain_of([11, 12], "decode")]
-    assert [heights(p) for p in aligned(before, sets, focus)] == [heights(p) for p in before]
+    assert [heights(p) for p in aligned(before, sets)] == [heights(p) for p in before]
+
+
+def test_operators_count_more_than_what_quantises_them() -> None:
+    """Each of three that dequantise stands for the float operator, too; the operator itself is what one looks for."""
+    kinds = ["relu", "quantize_per_tensor", *["dequantize_per_tensor"] * 3, "add"]
+    sets = [[(1, True), (11, True)], *([(1, True), (nid, True)] for nid in (12, 13, 14, 15)), [(2, True), (16, True)]]
+    one, two = (heights(p) for p in aligned([chain_of([1, 2]), chain_of([*range(11, 17)], kinds=kinds)], sets))
+    assert (one[1], one[2]) == (two[11], two[16])

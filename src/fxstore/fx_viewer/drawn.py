@@ -35,21 +35,19 @@ def draw_panes(
     panes: Sequence[CapturedPane],
     labels: Sequence[Mapping[str, tuple[str, Sequence[str]]]],
     sets: Sets,
-    focus: Mapping[int, int],
 ) -> list[DrawnPane]:
     """Draws panes so that counterparts stand at equal heights, as far as can be.
 
     Args:
         labels: Per pane, each node's first line and the lines under it, by the node's id.
         sets: Members of each sync set as (nid, is_primary).
-        focus: nid to the number of its set.
     """
     drawn = [
         Pane(str(i), tuple(_drawn(graph, pane, texts) for graph in pane.graphs))
         for i, (pane, texts) in enumerate(zip(panes, labels, strict=True))
     ]
     if len(panes) > 1:
-        drawn = list(aligned(drawn, sets, focus))
+        drawn = list(aligned(drawn, sets))
     return [_placed(one.graphs, pane) for one, pane in zip(drawn, panes, strict=True)]
 
 

@@ -114,7 +114,7 @@ def payloads(viewers: Sequence[tuple[str, FXGraphExporter]], captured: Captured)
     """
     nodes = [_nodes(one, captured, pane) for (_, one), pane in zip(viewers, captured.panes, strict=True)]
     labels = [_lines(one, known) for (_, one), known in zip(viewers, nodes, strict=True)]
-    drawn = draw_panes(captured.panes, labels, captured.sets, captured.focus)
+    drawn = draw_panes(captured.panes, labels, captured.sets)
     parts = zip(viewers, nodes, drawn, strict=True)
     return [_payload(name, one, known, where) for (name, one), known, where in parts]
 

@@ -33,22 +33,24 @@ class Stretch:
         return np.asarray(found, np.float64)
 
 
-def align(panes: Sequence[Mapping[int, float]]) -> list[Stretch]:
+def align(panes: Sequence[Mapping[int, float]], weights: Mapping[int, int] | None = None) -> list[Stretch]:
     """Returns a stretch for each pane that brings shared keys to one height, as many as there can be.
 
-    Panes are taken one after the other. The longest chain of keys that stand one under the other both in the new pane
+    Panes are taken one after the other. The heaviest chain of keys that stand one under the other both in the new pane
     and in those before it is brought to equal heights; what breaks that order stays where it is.
 
     Args:
         panes: Height of each key in each pane; a key is a computation, such as a set of synced nodes.
+        weights: What each key counts, 1 where nothing is said.
     """
+    weights = weights or {}
     line: dict[int, float] = {}
     places: list[tuple[Doubles, Doubles]] = []
     for pane in panes:
         own = np.unique(np.array(list(pane.values()), np.float64))
         moved = own.copy()
         shared = sorted(key for key in pane if key in line)
-        chain = _chain([(line[key], pane[key]) for key in shared])
+        chain = _chain([(line[key], pane[key]) for key in shared], [weights.get(key, 1) for key in shared])
         down_line, down_pane = _meeting(chain)
         places = [(at, y + down_line.moves(y)) for at, y in places]
         moved += down_pane.moves(moved)
@@ -72,13 +74,14 @@ def _meeting(chain: list[tuple[float, float]]) -> tuple[Stretch, Stretch]:
     return Stretch(at[:, 0], add[:, 0]), Stretch(at[:, 1], add[:, 1])
 
 
-def _chain(pairs: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Returns the chain of pairs, both heights growing, that most of the given pairs are in.
+def _chain(pairs: Sequence[tuple[float, float]], weights: Sequence[int]) -> list[tuple[float, float]]:
+    """Returns the chain of pairs, both heights growing, whose given pairs weigh most together.
 
     It is the heaviest increasing subsequence; ``best`` is a Fenwick tree of the heaviest chain that ends at or above
     each second height.
     """
-    distinct, counts = np.unique(np.array(pairs, np.float64).reshape(-1, 2), axis=0, return_counts=True)
+    distinct, which = np.unique(np.array(pairs, np.float64).reshape(-1, 2), axis=0, return_inverse=True)
+    counts = np.bincount(which.reshape(-1), weights, len(distinct)).astype(np.int64)
     heights: list[float] = sorted({y for _, y in distinct.tolist()})
     best: list[tuple[int, int]] = [(0, -1)] * (len(heights) + 1)
     before, weight = [-1] * len(distinct), [0] * len(distinct)
