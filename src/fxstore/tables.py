@@ -80,6 +80,18 @@ GRAPH_TABLES: Final = {
     "roles": ROLES,
 }
 
+# What a node has several of stands beside it in the store, as a list: fewer files, and none without rows.
+NODE_LISTS: Final = {
+    "origins": pa.struct([ORIGINS.field("branch"), ORIGINS.field("source")]),
+    "handles": pa.struct([HANDLES.field("namespace"), HANDLES.field("handle")]),
+    "roles": _TEXT,
+}
+GRAPH_FILES: Final = {
+    "nodes": pa.schema([*NODES, *(pa.field(name, pa.list_(kind)) for name, kind in NODE_LISTS.items())]),
+    "edges": EDGES,
+    "sources": SOURCES,
+}
+
 GRAPHS: Final = _schema(
     ("graph", _INT),  # index in the run
     ("stage", _TEXT),

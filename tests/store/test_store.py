@@ -80,7 +80,7 @@ def test_float_columns_have_no_statistics(directory: Directory) -> None:
     group = pq.ParquetFile(directory.run(run_id) / "metrics.parquet").metadata.row_group(0)
     statistics = {group.column(i).path_in_schema: group.column(i).statistics for i in range(group.num_columns)}
     assert statistics["value"] is None
-    assert statistics["ordinal"] is not None
+    assert statistics["run_key"] is not None
 
 
 def test_a_taken_key_is_drawn_again(directory: Directory) -> None:

@@ -30,7 +30,7 @@ def _flatten(path: str, argument: object, found: list[tuple[str, object]]) -> No
     elif isinstance(argument, slice):
         for name in ("start", "stop", "step"):
             _flatten(f"{path}.{name}", getattr(argument, name), found)
-    elif _contains_node(argument):
+    elif not _PLAIN.issuperset(map(type, argument)) and _contains_node(argument):
         for i, item in enumerate(argument):
             _flatten(f"{path}[{i}]", item, found)
     else:
@@ -50,16 +50,23 @@ def _contains_node(argument: object) -> bool:
 
 def as_json(value: object) -> object:
     """Returns a constant argument as JSON has it; what it cannot hold as text."""
-    if value is None or isinstance(value, (bool, int, str)):
+    kind = type(value)
+    if kind in _PLAIN:
         return value
     if isinstance(value, float):
         return value if value - value == 0 else repr(value)
     if isinstance(value, (list, tuple)):
-        return [as_json(item) for item in value]
+        return [item if type(item) in _PLAIN else as_json(item) for item in value]
     if isinstance(value, dict):
         return {str(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.layout)):
+    if kind in _AS_TEXT:
         return str(value)
-    if isinstance(value, torch.memory_format):
-        return str(value)
-    return f"<{type(value).__name__}>"
+    if isinstance(value, (bool, int, str)):
+        return value
+    return f"<{kind.__name__}>"
+
+
+_PLAIN = frozenset({type(None), bool, int, str})
+_AS_TEXT = frozenset(
+    {torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.layout, torch.memory_format}
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from fxstore.ingest.names import cited_target, op_type
 from fxstore.records import Graph
 
 Link = tuple[str, str, int, str, str]
-"""One hop of a provenance chain: name, target, graph identity, pass name, action."""
+"""One hop of a provenance chain: name, target, graph identity, pass name, action in letters of any case."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,19 @@ class Place:
     source_code: str | None = None
 
 
-_JSON = json.JSONEncoder(sort_keys=True).encode
+def _json() -> Callable[[object], str]:
+    """Returns what writes JSON; ``JSONEncoder.encode`` prepares for each call anew what can be prepared once."""
+    encoder = json.JSONEncoder(sort_keys=True)
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return encoder.encode
+    quoted = json.encoder.encode_basestring_ascii  # type: ignore[attr-defined]
+    chunks = make({}, encoder.default, quoted, None, ": ", ", ", True, False, True)
+    return lambda value: "".join(chunks(value, 0))
+
+
+_JSON = _json()
+_HASH = hashlib.blake2b(digest_size=8)
 _NAME = tables.NODES.names.index("name")
 NOWHERE = Place()
 NO_VALUE = Value()
@@ -62,8 +74,7 @@ class GraphBuilder:
         self._rows: list[tuple[object, ...]] = []
         self._uses: list[tuple[int, int, int, str, int]] = []
         self._use_counts: list[int] = []
-        self._source_ids: dict[tuple[str, str, int, str, str, int | None], int] = {}
-        self._graph_numbers: dict[int, int] = {}
+        self._sources: dict[tuple[Link, int | None], int] = {}
         self._origins: list[tuple[int, int, int]] = []
         self._handles: list[tuple[int, str, int]] = []
         self._roles: list[tuple[int, str]] = []
@@ -116,13 +127,9 @@ class GraphBuilder:
     def origin(self, position: int, branch: int, chain: Sequence[Link]) -> None:
         """Records a node's provenance, nearest ancestor first; equal tails of chains are stored once."""
         parent: int | None = None
-        known, numbers = self._source_ids, self._graph_numbers
-        for name, target, graph, pass_name, action in reversed(chain):
-            number = numbers.get(graph)
-            if number is None:
-                number = numbers[graph] = len(numbers)
-            key = (name, cited_target(target), number, pass_name, action, parent)
-            parent = known.setdefault(key, len(known))
+        known = self._sources
+        for link in reversed(chain):
+            parent = known.setdefault((link, parent), len(known))
         if parent is not None:
             self._origins.append((position, branch, parent))
 
@@ -136,27 +143,37 @@ class GraphBuilder:
 
     def finish(self, parent_path: str | None = None, parent_position: int | None = None) -> Graph:
         """Returns the graph; the builder must not be used after it."""
-        edges = _rows(tables.EDGES, self._uses)
         cells = zip(*self._rows, strict=True) if self._rows else [()] * len(tables.NODES)
         columns: dict[str, Sequence[object]] = dict(zip(tables.NODES.names, cells, strict=True))
         columns["fingerprint"] = fingerprints(columns, (use[:4] for use in self._uses))
+        graphs: dict[int, int] = {}
+        sources = list(_source_rows(self._sources, graphs))
         return Graph(
             method=self.method,
             path=self.path,
             tables={
-                "nodes": pa.table(list(columns.values()), schema=tables.NODES),
-                "edges": edges,
-                "sources": _rows(tables.SOURCES, [(i, *source) for source, i in self._source_ids.items()]),
+                "nodes": _table(tables.NODES, columns.values()),
+                "edges": _rows(tables.EDGES, self._uses),
+                "sources": _rows(tables.SOURCES, sources),
                 "origins": _rows(tables.ORIGINS, self._origins),
                 "handles": _rows(tables.HANDLES, self._handles),
                 "roles": _rows(tables.ROLES, self._roles),
             },
             identities=self.identities,
-            source_graphs=tuple(self._graph_numbers),
+            source_graphs=tuple(graphs),
             parent_path=parent_path,
             parent_position=parent_position,
             signature=self.signature,
         )
+
+
+def _source_rows(
+    sources: Mapping[tuple[Link, int | None], int], graphs: dict[int, int]
+) -> Iterator[tuple[object, ...]]:
+    """Yields the rows of sources; numbers the graphs that they cite, by first occurrence."""
+    for ((name, target, graph, pass_name, action), parent), source in sources.items():
+        number = graphs.setdefault(graph, len(graphs))
+        yield source, name, cited_target(target), number, pass_name, action.lower(), parent
 
 
 def fingerprints(columns: Mapping[str, Sequence[object]], uses: Iterable[tuple[int, int, int, str]]) -> list[str]:
@@ -166,21 +183,24 @@ def fingerprints(columns: Mapping[str, Sequence[object]], uses: Iterable[tuple[i
         columns: Those of the nodes.
         uses: Source, its port, target and argument path of each use, in order.
     """
-    local = [
-        repr(cells)
-        for cells in zip(
-            columns["op_type"], columns["role"], columns["dtype"], columns["shape"], columns["attrs"], strict=True
-        )
-    ]
-    inputs: list[list[str]] = [[] for _ in local]
+    names = ("op_type", "role", "dtype", "shape", "attrs")
+    local = list(map(str, zip(*(columns[name] for name in names), strict=True)))
+    texts = list(local)
     for src, port, dst, arg in uses:
-        inputs[dst].append(f"{arg}<{port}:{local[src]}")
-    return [
-        hashlib.blake2b("\n".join((own, *used)).encode(), digest_size=8).hexdigest()
-        for own, used in zip(local, inputs, strict=True)
-    ]
+        texts[dst] += f"\n{arg}<{port}:{local[src]}"
+    return list(map(_hashed, texts))
+
+
+def _hashed(text: str) -> str:
+    digest = _HASH.copy()  # twice as fast as to make one
+    digest.update(text.encode())
+    return digest.hexdigest()
 
 
 def _rows(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-    return pa.table([pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+    return _table(schema, zip(*rows, strict=True)) if rows else schema.empty_table()
+
+
+def _table(schema: pa.Schema, columns: Iterable[Sequence[object]]) -> pa.Table:
+    arrays = [pa.array(cells, field.type) for cells, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -28,6 +28,7 @@ _ROLES = {
     InputKind.TOKEN: "token",
     InputKind.USER_INPUT: "input",
 }
+_CALL_DELEGATE = "executorch_call_delegate"
 _UNEMITTED = frozenset({"getitem", "alloc", "view"})
 
 
@@ -76,6 +77,7 @@ class _Capture:
         self.emitted = emitted
         self.told = told
         self.places: dict[tuple[str | None, str | None, str | None], Place] = {}
+        self.targets: dict[int, tuple[str, str]] = {}
 
     def walk(
         self,
@@ -116,9 +118,19 @@ class _Capture:
     def _add(
         self, builder: GraphBuilder, node: fx.Node, role: str, module: fx.GraphModule, backend: str | None
     ) -> None:
-        target, kind = target_text(node, module)
-        delegate = _delegate(node, module)
-        leaves = leaves_of(node)
+        target, kind = self._target(node, module)
+        delegate = _delegate(node, module) if kind == _CALL_DELEGATE else None
+        called = node.op.startswith("call_")
+        uses: list[tuple[str, fx.Node]] = []
+        constants: dict[str, object] = {}
+        for arg, leaf in leaves_of(node):
+            if isinstance(leaf, fx.Node):
+                uses.append((arg, leaf))
+            elif called:
+                constants[arg] = as_json(leaf)
+        attrs: dict[str, object] = {"args": constants} if constants else {}
+        if custom := node.meta.get("custom"):
+            attrs["custom"] = as_json(custom)
         position = builder.node(
             node.name,
             node.op,
@@ -128,12 +140,11 @@ class _Capture:
             values=_values(node),
             place=self._place(node),
             backend=delegate or (backend if node.op == "call_function" else None),
-            attrs=_attrs(node, leaves),
+            attrs=attrs,
         )
-        port = _port(node)
-        for arg, source in leaves:
-            if isinstance(source, fx.Node):
-                builder.use(builder.positions[source.name], port if arg == "0" else 0, position, arg)
+        port = _port(node) if kind == "getitem" else 0
+        for arg, source in uses:
+            builder.use(builder.positions[source.name], port if arg == "0" else 0, position, arg)
         if self.told is not None and node.name in self.told.chains and builder.path == "":
             builder.origin(position, 0, self.told.chains[node.name])
         elif node.op != "placeholder" or builder.path == "":
@@ -158,6 +169,15 @@ class _Capture:
         sequence = node.meta.get("seq_nr")
         if isinstance(sequence, int) and sequence >= 0 and node.op.startswith("call_"):
             builder.handle(position, "seq_nr", [sequence])
+
+    def _target(self, node: fx.Node, module: fx.GraphModule) -> tuple[str, str]:
+        """As :func:`target_text`; the operators of a graph are few, and live as long as it."""
+        if node.op != "call_function":
+            return target_text(node, module)
+        found = self.targets.get(id(node.target))
+        if found is None:
+            found = self.targets[id(node.target)] = target_text(node)
+        return found
 
     def _place(self, node: fx.Node) -> Place:
         trace = node.meta.get("stack_trace") or None
@@ -207,43 +227,33 @@ def _overload_text(overload: OpOverload) -> tuple[str, str]:
 
 
 def _port(node: fx.Node) -> int:
-    """Returns the port of its argument 0 that a node uses: ``getitem(op, i)`` uses ``i``; everything else uses 0."""
-    return node.args[1] if _is_getitem(node) else 0  # type: ignore[return-value]
+    """Returns the port of its argument 0 that a ``getitem`` uses: ``getitem(op, i)`` uses ``i``; of a tensor it is 0."""
+    if node.op != "call_function" or len(node.args) != 2:
+        return 0
+    source, port = node.args
+    given = isinstance(source, fx.Node) and isinstance(port, int) and port >= 0 and _has_ports(source)
+    return port if given else 0  # type: ignore[return-value]
 
 
 def chains(node: fx.Node) -> Iterator[list[Link]]:
-    """Yields each provenance chain of a node, nearest ancestor first."""
-    for source in node.meta.get("from_node") or ():
-        chain: list[Link] = []
-        hop: Any = source
-        while hop is not None:
-            action = _actions(hop.action)
-            told = hop.node_info
-            name, target, graph = (told.name, told.target, told.graph_id) if told else ("", "", -1)
-            chain.append((name, target, graph, hop.pass_name, action))
-            hop = hop.from_node[-1] if hop.from_node else None
+    """Yields each provenance chain of a node, nearest ancestor first; what has two ancestors begins a chain for each."""
+    waiting: list[tuple[list[Link], Any]] = [([], source) for source in reversed(node.meta.get("from_node") or ())]
+    while waiting:
+        chain, hop = waiting.pop()
+        while True:
+            told, actions = hop.node_info, hop.action
+            action = actions[0]._name_ if len(actions) == 1 else ",".join([one._name_ for one in actions])
+            if told is None:
+                chain.append(("", "", -1, hop.pass_name, action))
+            else:
+                chain.append((told.name, told.target, told.graph_id, hop.pass_name, action))
+            older = hop.from_node
+            if not older:
+                break
+            if len(older) > 1:
+                waiting.extend((list(chain), one) for one in reversed(older[1:]))
+            hop = older[0]
         yield chain
-
-
-def _actions(actions: Sequence[Any]) -> str:
-    if len(actions) == 1:
-        return _lower(actions[0]._name_)
-    return ",".join([_lower(action._name_) for action in actions])
-
-
-_lower = cache(str.lower)
-
-
-def _is_getitem(node: fx.Node) -> bool:
-    return (
-        node.op == "call_function"
-        and len(node.args) == 2
-        and getattr(node.target, "__name__", "") == "getitem"
-        and isinstance(node.args[0], fx.Node)
-        and isinstance(node.args[1], int)
-        and node.args[1] >= 0
-        and _has_ports(node.args[0])
-    )
 
 
 def _has_ports(node: fx.Node) -> bool:
@@ -279,17 +289,6 @@ def _dtype(dtype: torch.dtype) -> str:
 @cache
 def _device(device: torch.device) -> str:
     return str(device)
-
-
-def _attrs(node: fx.Node, leaves: Sequence[tuple[str, object]]) -> dict[str, object]:
-    attrs: dict[str, object] = {}
-    if node.op in ("call_function", "call_method", "call_module"):
-        constants = {path: as_json(value) for path, value in leaves if not isinstance(value, fx.Node)}
-        if constants:
-            attrs["args"] = constants
-    if custom := node.meta.get("custom"):
-        attrs["custom"] = as_json(custom)
-    return attrs
 
 
 def _signature(builder: GraphBuilder, program: ExportedProgram, nested: bool) -> dict[str, str]:
@@ -342,7 +341,8 @@ def _attribute(module: fx.GraphModule, target: str) -> Any:
 
 
 def _delegate(node: fx.Node, module: fx.GraphModule) -> str | None:
-    if node.op != "call_function" or getattr(node.target, "__name__", "") != "executorch_call_delegate":
+    """Returns the backend that a call of a delegate names."""
+    if node.op != "call_function" or not node.args:
         return None
     lowered = node.args[0]
     owner = _attribute(module, str(lowered.target)) if isinstance(lowered, fx.Node) else None

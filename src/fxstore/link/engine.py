@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
 import pyarrow as pa
 
 from fxstore import tables
+from fxstore.collector import at_rest
 from fxstore.link.borders import memberships as delegate_memberships
 from fxstore.link.lineage import NOTHING
 from fxstore.link.pair import Pair
@@ -24,6 +23,7 @@ from fxstore.link.values import memberships, value_classes
 from fxstore.records import Stage, Structure
 
 
+@at_rest()
 def structure_of(stages: Sequence[Stage]) -> Structure:
     """Lays the graphs of a run end to end and computes what holds between them.
 
@@ -33,23 +33,6 @@ def structure_of(stages: Sequence[Stage]) -> Structure:
     Returns:
         The graphs in order, and the tables of :data:`fxstore.tables.STRUCTURE_TABLES`.
     """
-    with _collector_at_rest():
-        return _structure(stages)
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Stops the search for cycles: linking makes millions of small objects, none in a cycle, and they stay alive."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
-
-
-def _structure(stages: Sequence[Stage]) -> Structure:
     run = Run.of(stages)
     neighbours = _pairs(run, stages)
     pairs = [*neighbours, *_across(run, neighbours)]

@@ -14,10 +14,12 @@ from typing import Final
 import pyarrow as pa
 
 from fxstore import tables
+from fxstore.collector import at_rest
 from fxstore.errors import StoreError
 from fxstore.records import Graph, Overlay, RunRecord, content_hash
 from fxstore.store import manifest, parquet
 from fxstore.store.directory import Directory
+from fxstore.store.packing import graph_files
 from fxstore.store.runs import CommittedRun
 
 _ORDER: Final[dict[str, tuple[str, ...]]] = {
@@ -41,6 +43,7 @@ _FIRST_KEY: Final = 1 << 24
 _LAST_KEY: Final = (1 << tables.RUN_KEY_BITS) - 1
 
 
+@at_rest()
 def write_run(directory: Directory, record: RunRecord, *, draw: Callable[[], int] | None = None) -> str:
     """Writes a run and returns its id. Readers see all of it, or nothing.
 
@@ -108,7 +111,7 @@ class _Writer:
             name: parquet.conform(graph.tables[name], schema, _ORDER[name])
             for name, schema in tables.GRAPH_TABLES.items()
         }
-        self._publish(found, "graph_hash", graph_hash, target)
+        self._publish(graph_files(found), "graph_hash", graph_hash, target)
 
     def _structure(self) -> str:
         digest = hashlib.sha256()

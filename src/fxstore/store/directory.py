@@ -4,7 +4,8 @@
 
     FORMAT                                      {"format": 1}
     empty/<relation>.parquet                    one file without rows per relation, so that no list of files is empty
-    graphs/<hh>/<graph_hash>/<table>.parquet    content-addressed; each table has its file, also without rows
+    graphs/<hh>/<graph_hash>/<table>.parquet    content-addressed: nodes (with their origins, handles and roles as lists),
+                                                edges, sources; each has its file, also without rows
     structures/<hh>/<hash>/<table>.parquet      content-addressed, too
     layouts/v<N>/<hh>/<graph_hash>.npz          drawings of graphs, made when first needed; can be deleted at any time
     runs/run_id=<run_id>/{run.json, overlays.parquet, metrics.parquet}
@@ -36,7 +37,7 @@ MEMORY: Final = ":memory:"
 RUN_PREFIX: Final = "run_id="
 
 RELATIONS: Final[dict[str, pa.Schema]] = {
-    **{name: parquet.keyed(schema, "graph_hash") for name, schema in tables.GRAPH_TABLES.items()},
+    **{name: parquet.keyed(schema, "graph_hash") for name, schema in tables.GRAPH_FILES.items()},
     **{name: parquet.keyed(schema, "structure_hash") for name, schema in tables.STRUCTURE_TABLES.items()},
     **{name: parquet.keyed(schema, "run_key", pa.int32()) for name, schema in tables.RUN_TABLES.items()},
 }

@@ -60,8 +60,8 @@ def write_to(table: pa.Table, file: IO[bytes]) -> None:
     """Writes a table as Parquet.
 
     Float columns get no statistics: Arrow leaves NaN out of them, and an engine that trusts them then finds no NaN.
-    Dictionaries, and statistics of texts other than hashes, make small files larger and twice as slow to write: zstd
-    finds the repeats by itself, and there is one row group.
+    Dictionaries, and statistics of anything but the key, make small files larger and slower to write: zstd finds the
+    repeats by itself, and there is one row group.
     """
     import pyarrow.parquet as pq  # readers never write, and it loads slowly
 
@@ -81,7 +81,7 @@ def write_to(table: pa.Table, file: IO[bytes]) -> None:
 
 def _is_counted(field: pa.Field, few: bool) -> bool:
     if few:
-        return bool(pa.types.is_integer(field.type)) or field.name.endswith("_hash")
+        return field.name.endswith(("_hash", "_key"))
     return not pa.types.is_floating(field.type)
 
 

@@ -16,6 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Protocol
 
+from fxstore.collector import at_rest
 from fxstore.errors import FxstoreError, SourceError, UsageError, nearest
 from fxstore.ingest.overlays import Layer, NodeOverlay
 from fxstore.records import Stage
@@ -104,6 +105,7 @@ def _installed(find: Callable[..., Iterable[EntryPoint]], path: tuple[str, ...])
     return tuple(sorted(find(group=GROUP), key=lambda entry: (_rank(entry), entry.name)))
 
 
+@at_rest()
 def read(source: object, options: Mapping[str, Any] | None = None) -> Ingested:
     """Reads a source with the first adapter that accepts it; what has been read already is given back as it is.
 

@@ -3,9 +3,11 @@ CREATE VIEW _graphs AS FROM read_parquet(_all_files('graphs'));
 CREATE VIEW _nodes AS FROM read_parquet(_all_files('nodes'));
 CREATE VIEW _edges AS FROM read_parquet(_all_files('edges'));
 CREATE VIEW _sources AS FROM read_parquet(_all_files('sources'));
-CREATE VIEW _origins AS FROM read_parquet(_all_files('origins'));
-CREATE VIEW _handles AS FROM read_parquet(_all_files('handles'));
-CREATE VIEW _roles AS FROM read_parquet(_all_files('roles'));
+CREATE VIEW _origins AS
+SELECT n.graph_hash, n.position, unnest(n.origins, recursive := true) FROM _nodes AS n;
+CREATE VIEW _handles AS
+SELECT n.graph_hash, n.position, unnest(n.handles, recursive := true) FROM _nodes AS n;
+CREATE VIEW _roles AS SELECT n.graph_hash, n.position, unnest(n.roles) AS role FROM _nodes AS n;
 CREATE VIEW _links AS FROM read_parquet(_all_files('links'));
 CREATE VIEW _sync_sets AS FROM read_parquet(_all_files('sync_sets'));
 CREATE VIEW _value_classes AS FROM read_parquet(_all_files('value_classes'));

@@ -20,7 +20,7 @@ CREATE MACRO _run_sources(p_run) AS TABLE
 FROM read_parquet(_files(p_run, 'sources'));
 
 CREATE MACRO _run_origins(p_run) AS TABLE
-FROM read_parquet(_files(p_run, 'origins'));
+SELECT n.graph_hash, n.position, unnest(n.origins, recursive := true) FROM read_parquet(_files(p_run, 'nodes')) AS n;
 
 CREATE MACRO _run_links(p_run) AS TABLE
 FROM read_parquet(_files(p_run, 'links'));
