@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from fxstore import tables
@@ -44,7 +46,7 @@ def _json() -> Callable[[object], str]:
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return encoder.encode
-    quoted = json.encoder.encode_basestring_ascii  # type: ignore[attr-defined]
+    quoted = json.encoder.encode_basestring_ascii
     chunks = make({}, encoder.default, quoted, None, ": ", ", ", True, False, True)
     return lambda value: "".join(chunks(value, 0))
 
@@ -146,34 +148,43 @@ class GraphBuilder:
         cells = zip(*self._rows, strict=True) if self._rows else [()] * len(tables.NODES)
         columns: dict[str, Sequence[object]] = dict(zip(tables.NODES.names, cells, strict=True))
         columns["fingerprint"] = fingerprints(columns, (use[:4] for use in self._uses))
-        graphs: dict[int, int] = {}
-        sources = list(_source_rows(self._sources, graphs))
+        sources, graphs = _sources(self._sources)
         return Graph(
             method=self.method,
             path=self.path,
             tables={
                 "nodes": _table(tables.NODES, columns.values()),
                 "edges": _rows(tables.EDGES, self._uses),
-                "sources": _rows(tables.SOURCES, sources),
+                "sources": sources,
                 "origins": _rows(tables.ORIGINS, self._origins),
                 "handles": _rows(tables.HANDLES, self._handles),
                 "roles": _rows(tables.ROLES, self._roles),
             },
             identities=self.identities,
-            source_graphs=tuple(graphs),
+            source_graphs=graphs,
             parent_path=parent_path,
             parent_position=parent_position,
             signature=self.signature,
         )
 
 
-def _source_rows(
-    sources: Mapping[tuple[Link, int | None], int], graphs: dict[int, int]
-) -> Iterator[tuple[object, ...]]:
-    """Yields the rows of sources; numbers the graphs that they cite, by first occurrence."""
-    for ((name, target, graph, pass_name, action), parent), source in sources.items():
-        number = graphs.setdefault(graph, len(graphs))
-        yield source, name, cited_target(target), number, pass_name, action.lower(), parent
+def _sources(known: Mapping[tuple[Link, int | None], int]) -> tuple[pa.Table, tuple[int, ...]]:
+    """Returns the sources, and the graphs that they cite, numbered by first occurrence."""
+    if not known:
+        return tables.SOURCES.empty_table(), ()
+    links, parents = zip(*known, strict=True)
+    names, targets, graphs, passes, actions = zip(*links, strict=True)
+    numbers = {graph: number for number, graph in enumerate(dict.fromkeys(graphs))}
+    columns = (
+        np.arange(len(known), dtype=np.int32),
+        names,
+        list(map(cited_target, targets)),
+        [numbers[graph] for graph in graphs],
+        passes,
+        list(map(str.lower, actions)),
+        parents,
+    )
+    return _table(tables.SOURCES, columns), tuple(numbers)
 
 
 def fingerprints(columns: Mapping[str, Sequence[object]], uses: Iterable[tuple[int, int, int, str]]) -> list[str]:
@@ -201,6 +212,6 @@ def _rows(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
     return _table(schema, zip(*rows, strict=True)) if rows else schema.empty_table()
 
 
-def _table(schema: pa.Schema, columns: Iterable[Sequence[object]]) -> pa.Table:
+def _table(schema: pa.Schema, columns: Iterable[Any]) -> pa.Table:
     arrays = [pa.array(cells, field.type) for cells, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)

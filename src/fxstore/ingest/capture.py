@@ -13,9 +13,11 @@ from torch._ops import HigherOrderOperator, OpOverload
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
+from fxstore.errors import SourceError
 from fxstore.ingest.arguments import as_json, leaves_of
 from fxstore.ingest.build import NO_VALUE, NOWHERE, GraphBuilder, Link, Place, Value
 from fxstore.ingest.names import module_call, module_path, op_type, source_line
+from fxstore.ingest.provenance import chains
 
 if TYPE_CHECKING:
     from fxstore.records import Graph
@@ -28,6 +30,7 @@ _ROLES = {
     InputKind.TOKEN: "token",
     InputKind.USER_INPUT: "input",
 }
+_HOLDERS = frozenset({"get_attr", "call_module"})
 _CALL_DELEGATE = "executorch_call_delegate"
 _UNEMITTED = frozenset({"getitem", "alloc", "view"})
 
@@ -71,6 +74,31 @@ def capture_module(module: fx.GraphModule, method: str = "forward", told: Told |
     return list(_Capture(method, False, told).walk(module, None, ""))
 
 
+@dataclass
+class _Scope:
+    """One graph while it is captured.
+
+    Attributes:
+        backend: Who runs it, where it is a delegate's.
+        told: What the caller knows of its nodes.
+        uses: Node, argument path, position and port of every use: a graph that was edited may use a node before it.
+    """
+
+    module: fx.GraphModule
+    builder: GraphBuilder
+    backend: str | None = None
+    told: Told | None = None
+    uses: list[tuple[fx.Node, str, int, int]] = field(default_factory=list)
+
+    def connect(self) -> None:
+        """Hands the uses over, once all nodes are there."""
+        positions = self.builder.positions
+        for source, arg, position, port in self.uses:
+            if source.name not in positions:
+                raise SourceError(f"a node uses {source.name!r}, which is not in its graph", hint="call graph.lint()")
+            self.builder.use(positions[source.name], port, position, arg)
+
+
 class _Capture:
     def __init__(self, method: str, emitted: bool, told: Told | None = None) -> None:
         self.method = method
@@ -89,91 +117,86 @@ class _Capture:
         payload: bytes | None = None,
     ) -> Iterator[Graph]:
         builder = GraphBuilder(self.method, path, [id(module.graph)])
+        scope = _Scope(module, builder, backend, None if parent else self.told)
         roles = _signature(builder, program, nested=parent is not None) if program is not None else {}
-        inputs = 0
+        nested: dict[str, fx.Node] = {}
         for node in module.graph.nodes:
-            role = roles.get(node.name) or _role(node, module)
-            if self.told is not None and parent is None:
-                self._add_told(builder, node, role, module, self.told)
-                continue
-            if program is None and parent is None:
-                if node.op == "placeholder":
-                    builder.signature[node.name] = f"input:{inputs}"
-                    inputs += 1
-                elif node.op == "get_attr" and role != "subgraph":
-                    builder.signature[node.name] = f"state:{node.target}"
-            self._add(builder, node, role, module, backend)
-        callers = _callers(module, builder)
+            held = _attribute(module, str(node.target)) if node.op in _HOLDERS else None
+            if _holds_graph(held):
+                nested.setdefault(str(node.target), node if node.op == "call_module" else next(iter(node.users), node))
+            self._add(scope, node, roles.get(node.name) or _role(node, held, module), held)
+        scope.connect()
+        if program is None and parent is None:
+            _sign(scope)
+        callers = {target: (path, builder.positions[node.name]) for target, node in nested.items()}
         yield replace(builder.finish(*(parent or (None, None))), payload=payload)
         prefix = f"{path}/" if path else ""
-        for target, position in callers.items():
+        for target, at in callers.items():
             inner = _attribute(module, target)
             if isinstance(inner, fx.GraphModule):
-                yield from self.walk(inner, None, prefix + target, (path, position))
-            elif inner is not None and hasattr(inner, "original_module"):
-                original, at = inner.original_module, (path, position)
-                data = getattr(inner, "processed_bytes", None)
+                yield from self.walk(inner, None, prefix + target, at)
+            else:
+                original, data = inner.original_module, getattr(inner, "processed_bytes", None)
                 yield from self.walk(original.graph_module, original, prefix + target, at, inner.backend_id, data)
 
-    def _add(
-        self, builder: GraphBuilder, node: fx.Node, role: str, module: fx.GraphModule, backend: str | None
-    ) -> None:
-        target, kind = self._target(node, module)
-        delegate = _delegate(node, module) if kind == _CALL_DELEGATE else None
+    def _add(self, scope: _Scope, node: fx.Node, role: str, held: object) -> None:
+        """Adds a node; ``held`` is what the module has in the attribute that the node names."""
+        builder = scope.builder
+        target, kind = self._target(node, held)
+        delegate = _delegate(node, scope.module) if kind == _CALL_DELEGATE else None
+        main, *further = (scope.told and scope.told.roles.get(node.name)) or [role]
         called = node.op.startswith("call_")
-        uses: list[tuple[str, fx.Node]] = []
+        port = _port(node) if kind == "getitem" else 0
+        position = len(builder.positions)
         constants: dict[str, object] = {}
         for arg, leaf in leaves_of(node):
             if isinstance(leaf, fx.Node):
-                uses.append((arg, leaf))
+                scope.uses.append((leaf, arg, position, port if arg == "0" else 0))
             elif called:
                 constants[arg] = as_json(leaf)
         attrs: dict[str, object] = {"args": constants} if constants else {}
         if custom := node.meta.get("custom"):
             attrs["custom"] = as_json(custom)
-        position = builder.node(
+        builder.node(
             node.name,
             node.op,
             target,
-            "delegate" if delegate else role,
+            "delegate" if delegate else role if main == "op" else main,
             kind=kind,
             values=_values(node),
             place=self._place(node),
-            backend=delegate or (backend if node.op == "call_function" else None),
+            backend=delegate or (scope.backend if node.op == "call_function" else None),
             attrs=attrs,
         )
-        port = _port(node) if kind == "getitem" else 0
-        for arg, source in uses:
-            builder.use(builder.positions[source.name], port if arg == "0" else 0, position, arg)
-        if self.told is not None and node.name in self.told.chains and builder.path == "":
-            builder.origin(position, 0, self.told.chains[node.name])
-        elif node.op != "placeholder" or builder.path == "":
+        for other in further:
+            builder.role(position, other)
+        self._trace(scope, node, position, kind, delegate)
+
+    def _trace(self, scope: _Scope, node: fx.Node, position: int, kind: str, delegate: str | None) -> None:
+        """Records where a node comes from, and its numbers."""
+        builder, told, meta = scope.builder, scope.told, node.meta
+        if told is not None and node.name in told.chains:
+            builder.origin(position, 0, told.chains[node.name])
+        elif "from_node" in meta and (node.op != "placeholder" or builder.path == ""):
             for branch, chain in enumerate(chains(node)):
                 builder.origin(position, branch, chain)
-        handle = node.meta.get("debug_handle")
+        handle = meta.get("debug_handle")
         if handle is not None:
             control_flow = isinstance(node.target, HigherOrderOperator) and not delegate
             emitted = self.emitted and not builder.path and kind not in _UNEMITTED and not control_flow
             if emitted or handle not in (0, ()):
                 handles = handle if isinstance(handle, (list, tuple)) else (handle,)
                 builder.handle(position, "instruction" if emitted else "debug_handle", handles)
-
-    def _add_told(self, builder: GraphBuilder, node: fx.Node, role: str, module: fx.GraphModule, told: Told) -> None:
-        main, *further = told.roles.get(node.name) or [role]
-        self._add(builder, node, role if main == "op" else main, module, None)
-        position = builder.positions[node.name]
-        for other in further:
-            builder.role(position, other)
-        if node.name in told.signature:
-            builder.signature[node.name] = told.signature[node.name]
-        sequence = node.meta.get("seq_nr")
+        sequence = meta.get("seq_nr") if told is not None else None
         if isinstance(sequence, int) and sequence >= 0 and node.op.startswith("call_"):
             builder.handle(position, "seq_nr", [sequence])
 
-    def _target(self, node: fx.Node, module: fx.GraphModule) -> tuple[str, str]:
+    def _target(self, node: fx.Node, held: object) -> tuple[str, str]:
         """As :func:`target_text`; the operators of a graph are few, and live as long as it."""
+        if node.op == "call_module":
+            return str(node.target), "call_module" if held is None else type(held).__name__
         if node.op != "call_function":
-            return target_text(node, module)
+            return target_text(node)
         found = self.targets.get(id(node.target))
         if found is None:
             found = self.targets[id(node.target)] = target_text(node)
@@ -185,12 +208,12 @@ class _Capture:
         key, path, kind = None, None, None
         if stack:
             key, (path, kind) = next(reversed(stack.items()))
-            kind = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
         if trace is None and key is None:
             return NOWHERE
         place = self.places.get((trace, key, path))
         if place is None:
             file, line, code = source_line(trace) if trace else (None, None, None)
+            kind = kind if isinstance(kind, str | None) else f"{kind.__module__}.{kind.__qualname__}"
             place = self.places[trace, key, path] = Place(
                 None if path is None else module_path(path),
                 kind,
@@ -227,33 +250,12 @@ def _overload_text(overload: OpOverload) -> tuple[str, str]:
 
 
 def _port(node: fx.Node) -> int:
-    """Returns the port of its argument 0 that a ``getitem`` uses: ``getitem(op, i)`` uses ``i``; of a tensor it is 0."""
+    """Returns the port of its argument 0 that a ``getitem`` uses: ``i`` of ``getitem(op, i)``; of a tensor 0."""
     if node.op != "call_function" or len(node.args) != 2:
         return 0
     source, port = node.args
     given = isinstance(source, fx.Node) and isinstance(port, int) and port >= 0 and _has_ports(source)
     return port if given else 0  # type: ignore[return-value]
-
-
-def chains(node: fx.Node) -> Iterator[list[Link]]:
-    """Yields each provenance chain of a node, nearest ancestor first; what has two ancestors begins a chain for each."""
-    waiting: list[tuple[list[Link], Any]] = [([], source) for source in reversed(node.meta.get("from_node") or ())]
-    while waiting:
-        chain, hop = waiting.pop()
-        while True:
-            told, actions = hop.node_info, hop.action
-            action = actions[0]._name_ if len(actions) == 1 else ",".join([one._name_ for one in actions])
-            if told is None:
-                chain.append(("", "", -1, hop.pass_name, action))
-            else:
-                chain.append((told.name, told.target, told.graph_id, hop.pass_name, action))
-            older = hop.from_node
-            if not older:
-                break
-            if len(older) > 1:
-                waiting.extend((list(chain), one) for one in reversed(older[1:]))
-            hop = older[0]
-        yield chain
 
 
 def _has_ports(node: fx.Node) -> bool:
@@ -308,18 +310,17 @@ def _signature(builder: GraphBuilder, program: ExportedProgram, nested: bool) ->
     return roles
 
 
-def _role(node: fx.Node, module: fx.GraphModule) -> str:
+def _role(node: fx.Node, held: object, module: fx.GraphModule) -> str:
     if node.op == "placeholder":
         return "input"
     if node.op == "output":
         return "output"
     if node.op == "get_attr":
-        value = _attribute(module, str(node.target))
-        if isinstance(value, torch.nn.Parameter):
+        if isinstance(held, torch.nn.Parameter):
             return "parameter"
-        if isinstance(value, torch.Tensor):
+        if isinstance(held, torch.Tensor):
             return "buffer" if _is_buffer(module, str(node.target)) else "constant"
-        return "subgraph" if isinstance(value, torch.nn.Module) else "constant"
+        return "subgraph" if isinstance(held, torch.nn.Module) else "constant"
     if isinstance(node.meta.get("val"), (int, torch.SymInt)) and not isinstance(node.meta.get("val"), bool):
         return "symint"
     return "op"
@@ -340,6 +341,24 @@ def _attribute(module: fx.GraphModule, target: str) -> Any:
     return owner
 
 
+def _holds_graph(held: object) -> bool:
+    return isinstance(held, torch.nn.Module) and (isinstance(held, fx.GraphModule) or hasattr(held, "original_module"))
+
+
+def _sign(scope: _Scope) -> None:
+    """Says what placeholders and state of a lone module stand for; the caller knows better, where it tells any."""
+    if scope.told is not None:
+        scope.builder.signature.update(scope.told.signature)
+        return
+    inputs = 0
+    for node in scope.module.graph.nodes:
+        if node.op == "placeholder":
+            scope.builder.signature[node.name] = f"input:{inputs}"
+            inputs += 1
+        elif node.op == "get_attr" and not isinstance(_attribute(scope.module, str(node.target)), torch.nn.Module):
+            scope.builder.signature[node.name] = f"state:{node.target}"
+
+
 def _delegate(node: fx.Node, module: fx.GraphModule) -> str | None:
     """Returns the backend that a call of a delegate names."""
     if node.op != "call_function" or not node.args:
@@ -347,17 +366,3 @@ def _delegate(node: fx.Node, module: fx.GraphModule) -> str | None:
     lowered = node.args[0]
     owner = _attribute(module, str(lowered.target)) if isinstance(lowered, fx.Node) else None
     return getattr(owner, "backend_id", "unknown")
-
-
-def _callers(module: fx.GraphModule, builder: GraphBuilder) -> dict[str, int]:
-    """Returns, for each attribute that holds a nested graph, the position of the first node that uses it."""
-    callers: dict[str, int] = {}
-    for node in module.graph.nodes:
-        if node.op == "call_module":
-            callers.setdefault(str(node.target), builder.positions[node.name])
-        elif node.op == "get_attr":
-            inner = _attribute(module, str(node.target))
-            if isinstance(inner, fx.GraphModule) or hasattr(inner, "original_module"):
-                user = next(iter(node.users), node)
-                callers.setdefault(str(node.target), builder.positions[user.name])
-    return callers

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fxstore.ingest.build import NO_VALUE, Value
 from fxstore.ingest.keyword_only import is_keyword
-from fxstore.ingest.typed_json import Malformed, each, member, optional, typed, union
+from fxstore.ingest.typed_json import INT64, Malformed, each, member, optional, typed, union
 
 SCALAR_TYPES = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
@@ -193,6 +193,14 @@ def _integer(content: object) -> object:
     return typed(content, int, "a constant")
 
 
+def _integers(content: object) -> object:
+    found = typed(content, list, "a list argument")
+    for item in found:
+        if type(item) is not int or item not in INT64:
+            typed(item, int, "a constant")
+    return found
+
+
 def _scalar_type(content: object) -> object:
     return _named(SCALAR_TYPES, content, "dtype")
 
@@ -212,7 +220,12 @@ def _size(size: object) -> str:
     return member(content, "expr_str", str) if kind == "as_expr" else str(typed(content, int, "a size"))
 
 
+_CPU = {"type": "cpu"}
+
+
 def _device(content: object) -> str:
+    if content == _CPU:
+        return "cpu"
     fields = typed(content, dict, "a device")
     kind, index = member(fields, "type", str), optional(fields, "index", int)
     return kind if index is None else f"{kind}:{index}"
@@ -245,7 +258,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "as_optional_tensors": _list(_optional_tensor),
     "as_nested_tensors": _list(_list(_reference)),
     "as_int": _integer,
-    "as_ints": lambda content: list(each(typed(content, list, "a list argument"), int, "a constant")),
+    "as_ints": _integers,
     "as_int_lists": _list(_list(_scalar)),
     "as_float": _float,
     "as_floats": _list(_float),

@@ -135,6 +135,7 @@ class _Reader:
         self.emitted = emitted
         self.edge = edge
         self.metadata = Metadata()
+        self.targets: dict[str, tuple[str, str, bool]] = {}
 
     def walk(
         self, source: Nested, path: str, parent: tuple[str, int] | None, identities: Iterable[int] = ()
@@ -156,7 +157,7 @@ class _Reader:
             yield from self.walk(inner, f"{path}/{name}" if path else name, (path, position))
 
     def _node(self, scope: _Scope, node: dict[str, object]) -> None:
-        target, kind = _target(member(node, "target", str))
+        target, kind, registered = self._target(member(node, "target", str))
         meta = member(node, "metadata", dict)
         given = [output(item) for item in member(node, "outputs", list)]
         taken, constants = _split(_trees(target, node, scope.allocated))
@@ -177,7 +178,7 @@ class _Reader:
             values=[scope.values.of(port.name) for port in ports] if ports else [scope.values.of(only.name)],
             place=origin.place,
             backend=delegate.backend if isinstance(delegate, Nested) else scope.backend,
-            attrs=_attrs(target, constants),
+            attrs=_attrs(registered, constants),
         )
         scope.gives(name, position)
         if only.name is not None:
@@ -190,6 +191,14 @@ class _Reader:
         if ports:
             handed = _Origin() if delegate else replace(origin, handles=None) if self.emitted else origin
             self._getitems(scope, position, name, ports, handed)
+
+    def _target(self, text: str) -> tuple[str, str, bool]:
+        """Returns target, operator type, and whether the operator is known; those of a program are few."""
+        found = self.targets.get(text)
+        if found is None:
+            target, kind = _target(text)
+            found = self.targets[text] = target, kind, is_registered(target)
+        return found
 
     def _trace(self, scope: _Scope, position: int, kind: str, origin: _Origin) -> None:
         for branch, chain in enumerate(origin.chains):
@@ -309,9 +318,9 @@ def _target(text: str) -> tuple[str, str]:
     return text, text.rpartition(".")[2]
 
 
-def _attrs(target: str, constants: dict[str, object]) -> dict[str, object]:
+def _attrs(registered: bool, constants: dict[str, object]) -> dict[str, object]:
     attrs: dict[str, object] = {"args": constants} if constants else {}
-    if not is_registered(target):
+    if not registered:
         attrs["flag"] = UNREGISTERED
     return attrs
 

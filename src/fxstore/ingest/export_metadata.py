@@ -13,6 +13,8 @@ from fxstore.ingest.typed_json import Malformed, optional, typed
 
 _HANDLES = re.compile(r"[\[(]?\s*(\d{1,18}(?:\s*,\s*\d{1,18})*)?\s*,?\s*[\])]?")
 
+# As those of a live node; more would take more memory than the file that holds them.
+_MOST_CHAINS = 100
 _HOP = itemgetter("name", "target", "graph_id", "pass_name", "action")
 
 
@@ -52,24 +54,35 @@ def chains(meta: dict[str, object]) -> list[list[Link]]:
         sources = json.loads(text)
     except json.JSONDecodeError as error:
         raise Malformed(f"has a provenance chain that is not JSON: {error}") from error
-    return [_chain(source) for source in typed(sources or [], list, "a provenance chain")]
+    return [chain for source in typed(sources or [], list, "a provenance chain") for chain in _chains(source)]
 
 
-def _chain(source: object) -> list[Link]:
-    chain: list[Link] = []
-    hop = typed(source, dict, "an ancestor")
-    while True:
-        try:
-            name, target, graph, pass_name, action = _HOP(hop)
-        except KeyError as error:
-            raise Malformed(f"has an ancestor without {error}") from error
-        if type(name) is not str or type(target) is not str or type(pass_name) is not str or type(action) is not str:
-            raise Malformed("has an ancestor whose name, target, pass or action is not text")
-        chain.append((name, target, typed(graph, int, "an ancestor's graph"), pass_name, action.replace("+", ",")))
-        older = optional(hop, "from_node", list)
-        if not older:
-            return chain
-        hop = typed(older[-1], dict, "an ancestor")
+def _chains(source: object) -> list[list[Link]]:
+    """Returns the chain of one ancestor, or several where one further back has several ancestors."""
+    found: list[list[Link]] = []
+    waiting: list[tuple[list[Link], object]] = [([], source)]
+    while waiting:
+        chain, hop = waiting.pop()
+        while hop is not None:
+            fields = typed(hop, dict, "an ancestor")
+            chain.append(_link(fields))
+            older = optional(fields, "from_node", list) or [None]
+            waiting.extend((list(chain), one) for one in reversed(older[1:]))
+            hop = older[0]
+        found.append(chain)
+        if len(found) + len(waiting) > _MOST_CHAINS:
+            raise Malformed(f"has more than {_MOST_CHAINS} provenance chains")
+    return found
+
+
+def _link(hop: dict[str, object]) -> Link:
+    try:
+        name, target, graph, pass_name, action = _HOP(hop)
+    except KeyError as error:
+        raise Malformed(f"has an ancestor without {error}") from error
+    if type(name) is not str or type(target) is not str or type(pass_name) is not str or type(action) is not str:
+        raise Malformed("has an ancestor whose name, target, pass or action is not text")
+    return name, target, typed(graph, int, "an ancestor's graph"), pass_name, action.replace("+", ",")
 
 
 def handles(meta: dict[str, object]) -> Sequence[int] | None:

@@ -14,8 +14,9 @@ from torch._ops import OpOverload
 
 from fxstore.errors import SourceError, UsageError, nearest
 from fxstore.ingest.build import Link
-from fxstore.ingest.capture import Told, capture_module, chains, target_text
+from fxstore.ingest.capture import Told, capture_module, target_text
 from fxstore.ingest.overlays import NodeOverlay
+from fxstore.ingest.provenance import chains
 from fxstore.ingest.training import (
     BACKWARD_OUTPUT,
     FORWARD_OUTPUT,
@@ -224,7 +225,7 @@ class _Original:
             copied = was is not None and (node.target is was.target or node.target == was.target)
             if was is not None and (copied or node.op == "placeholder") and was.op != "placeholder":
                 link = (was.name, target_text(was, self.joint)[0], id(self.joint.graph), "partition", "create")
-                found[node.name] = [link, *next(chains(was), [])]
+                found[node.name] = [link, *next(iter(chains(was)), [])]
         return found
 
 

@@ -11,15 +11,18 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import pyarrow as pa
 
+from fxstore.collector import at_rest
 from fxstore.ingest.overlays import ROWS
 from fxstore.records import Graph, Overlay, Structure
 
 Shape = tuple[int, ...]
+Sizes = tuple[str, ...] | None
+"""A shape as it is stored; None for what is no tensor."""
 
 
 def _names(*lines: str) -> frozenset[str]:
@@ -56,6 +59,7 @@ _PASSES_WEIGHTS: Final = re.compile(
 )
 
 
+@at_rest()
 def static_overlay(structure: Structure) -> Overlay | None:
     """Returns the overlay ``static`` of a run, on every operator of every stage; None where there is no operator."""
     ordinals: list[int] = []
@@ -75,13 +79,14 @@ def static_overlay(structure: Structure) -> Overlay | None:
 
 def _rows(ordinals: list[int], metric: str, unit: str, numbers: Sequence[float | str]) -> pa.Table:
     count = len(ordinals)
+    reasons = [number if isinstance(number, str) else None for number in numbers]
     given: dict[str, Any] = {
         "ordinal": ordinals,
         "port": pa.repeat(pa.scalar(0, pa.int32()), count),
         "metric": pa.repeat(metric, count),
-        "value": [None if isinstance(number, str) else number for number in numbers],
-        "status": ["not_measured" if isinstance(number, str) else "ok" for number in numbers],
-        "reason": [number if isinstance(number, str) else None for number in numbers],
+        "value": [number if reason is None else None for number, reason in zip(numbers, reasons, strict=True)],
+        "status": ["ok" if reason is None else "not_measured" for reason in reasons],
+        "reason": reasons,
         "unit": pa.repeat(unit, count),
     }
     empty = {field.name: pa.nulls(count, field.type) for field in ROWS if field.name not in given}
@@ -92,9 +97,12 @@ class _Operators:
     """The operators of one graph, with what their formulas ask about them."""
 
     def __init__(self, graph: Graph) -> None:
-        columns = ("op", "op_type", "role", "dtype", "shape", "attrs")
+        columns = ("op", "op_type", "role", "dtype", "attrs")
         found = (graph.nodes[c].to_pylist() for c in columns)
-        self.op, self.kind, self.role, self.dtype, self.shape, self.attrs = found
+        self.op, self.kind, self.role, self.dtype, self.attrs = found
+        self.shape: list[Sizes] = list(map(_given, graph.nodes["shape"].to_pylist()))
+        marked = ((i, _several(attrs)) for i, attrs in enumerate(self.attrs) if attrs and '"outputs"' in attrs)
+        self.several = {i: outputs for i, outputs in marked if outputs}
         self.inputs: list[list[tuple[int, int, str]]] = [[] for _ in self.op]
         edges = (graph.edges[c].to_pylist() for c in ("src", "src_port", "dst", "dst_arg"))
         for src, port, dst, arg in zip(*edges, strict=True):
@@ -109,23 +117,21 @@ class _Operators:
         ]
 
     def _flops(self, i: int) -> float | str:
-        kind = self.kind[i].removesuffix("_copy").rstrip("_") or self.kind[i]
-        if kind in _MOVING or self.role[i] == "symint" or _is_observer(kind):
+        kind, counts = _counting(self.kind[i])
+        if counts == "nothing" or self.role[i] == "symint":
             return 0.0
-        outputs = [shape for _, shape in self._outputs(i)]
-        operands = [self._shape_of(src, port) for src, port, _ in self.inputs[i] if self.role[src] != "subgraph"]
         try:
-            if kind in _POINTWISE:
-                return float(_elements(outputs[0]))
-            if kind in _REDUCING:
-                return float(_elements(operands[0]))
-            return self._product(i, kind, outputs[0], operands)
+            output = self._shape_of(i, 0)
+            if counts == "results":
+                return float(_elements(output))
+            operands = [self._shape_of(src, port) for src, port, _ in self.inputs[i] if self.role[src] != "subgraph"]
+            return float(_elements(operands[0])) if counts == "operands" else self._product(i, kind, output, operands)
         except _UnknownError as error:
             return str(error)
         except IndexError:
             return f"no formula for {kind} of these operands"
 
-    def _product(self, i: int, kind: str, output: Sequence[str] | None, operands: Sequence[Any]) -> float | str:
+    def _product(self, i: int, kind: str, output: Sizes, operands: Sequence[Sizes]) -> float | str:
         out = _elements(output)
         if kind in ("linear", "mm", "bmm", "matmul"):
             bias = out if kind == "linear" and len(operands) > 2 else 0
@@ -144,14 +150,18 @@ class _Operators:
 
     def _bytes(self, i: int) -> float | str:
         """Counts what its outputs take; what is known to give no tensor takes nothing."""
-        outputs = [(dtype, shape) for dtype, shape in self._outputs(i) if dtype is not None]
-        if not outputs:
-            gives_none = self.role[i] == "symint" or self.kind[i].startswith(_GIVES_NONE)
-            return 0.0 if gives_none else "no dtype is recorded"
+        outputs = self.several.get(i) or [(self.dtype[i], self.shape[i])]
+        taken = None
         try:
-            return sum(_elements(shape) * _width(dtype) for dtype, shape in outputs if dtype is not None)
+            for dtype, shape in outputs:
+                if dtype is not None:
+                    taken = (taken or 0.0) + _elements(shape) * _width(dtype)
         except _UnknownError as error:
             return str(error)
+        if taken is None:
+            gives_none = self.role[i] == "symint" or self.kind[i].startswith(_GIVES_NONE)
+            return 0.0 if gives_none else "no dtype is recorded"
+        return taken
 
     def _parameters(self, i: int) -> float | str:
         """Counts the weights that an operator takes, also those that it takes through a dequantize or a permute."""
@@ -160,7 +170,7 @@ class _Operators:
         found: set[int] = set()
         for src, _, _ in self.inputs[i]:
             node, quantised = src, False
-            while self.op[node].startswith("call_") and self.inputs[node] and _passes(self.kind[node]):
+            while self._passes_on(node):
                 quantised = quantised or "quantize" in self.kind[node]
                 node = self.inputs[node][0][0]
             if self.role[node] == "parameter" or (quantised and self.role[node] in ("buffer", "constant")):
@@ -170,13 +180,18 @@ class _Operators:
         except _UnknownError as error:
             return str(error)
 
-    def _outputs(self, i: int) -> list[tuple[str | None, Sequence[str] | None]]:
-        several = json.loads(self.attrs[i]).get("outputs") if self.attrs[i] and '"outputs"' in self.attrs[i] else None
-        return [(dtype, shape) for dtype, shape in several] if several else [(self.dtype[i], self.shape[i])]
+    def _passes_on(self, node: int) -> bool:
+        """Tells whether a node hands on what a node before it gives; in a cycle some source comes later."""
+        return _passes(self.kind[node]) and self.op[node].startswith("call_") and self._source(node) < node
 
-    def _shape_of(self, node: int, port: int) -> Sequence[str] | None:
-        outputs = self._outputs(node)
-        return outputs[port][1] if port < len(outputs) else None
+    def _source(self, node: int) -> int:
+        return self.inputs[node][0][0] if self.inputs[node] else node
+
+    def _shape_of(self, node: int, port: int) -> Sizes:
+        if node in self.several:
+            outputs = self.several[node]
+            return outputs[port][1] if port < len(outputs) else None
+        return self.shape[node] if port == 0 else None
 
     def _argument(self, i: int, path: str) -> object:
         arguments: Mapping[str, object] = json.loads(self.attrs[i] or "{}").get("args", {})
@@ -187,7 +202,20 @@ class _UnknownError(Exception):
     """A size that is no number; the message is the reason."""
 
 
-def _sizes(shape: Sequence[str] | None) -> Shape:
+def _several(attrs: str) -> list[tuple[str | None, Sizes]]:
+    """Returns dtype and shape of each output, of a node that has several; an adapter may mean something else by it."""
+    given = json.loads(attrs).get("outputs")
+    if not isinstance(given, list) or not all(isinstance(one, list) and len(one) == 2 for one in given):
+        return []
+    return [(dtype, _given(shape)) for dtype, shape in given]
+
+
+def _given(shape: Sequence[str] | None) -> Sizes:
+    return None if shape is None else tuple(shape)
+
+
+@lru_cache(1 << 14)
+def _sizes(shape: Sizes) -> Shape:
     if shape is None:
         raise _UnknownError("no shape is recorded")
     if not all(str(size).isdigit() for size in shape):
@@ -195,7 +223,8 @@ def _sizes(shape: Sequence[str] | None) -> Shape:
     return tuple(int(size) for size in shape)
 
 
-def _elements(shape: Sequence[str] | None) -> int:
+@lru_cache(1 << 14)
+def _elements(shape: Sizes) -> int:
     return math.prod(_sizes(shape))
 
 
@@ -212,5 +241,9 @@ def _passes(kind: str) -> bool:
 
 
 @cache
-def _is_observer(kind: str) -> bool:
-    return kind.endswith(("Observer", "FakeQuantize"))
+def _counting(kind: str) -> tuple[str, str]:
+    """Returns an operator without the marks of its dialect, and what its FLOPs are counted of."""
+    plain = kind.removesuffix("_copy").rstrip("_") or kind
+    if plain in _MOVING or plain.endswith(("Observer", "FakeQuantize")):
+        return plain, "nothing"
+    return plain, "results" if plain in _POINTWISE else "operands" if plain in _REDUCING else "products"

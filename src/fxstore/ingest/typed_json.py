@@ -10,7 +10,7 @@ T = TypeVar("T", str, int, float, bool, list[object], dict[str, object])
 _WORDS = {
     str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "an object",
 }  # fmt: skip
-_INT64 = range(-(2**63), 2**63)
+INT64 = range(-(2**63), 2**63)
 
 
 class Malformed(ValueError):
@@ -23,9 +23,9 @@ def typed(value: object, kind: type[T], what: str) -> T:
     Raises:
         Malformed: It is not.
     """
-    if type(value) is kind and (kind is not int or value in _INT64):
+    if type(value) is kind and (kind is not int or value in INT64):
         return value
-    if kind is float and type(value) is int and value in _INT64:
+    if kind is float and type(value) is int and value in INT64:
         return float(value)  # type: ignore[return-value]
     raise Malformed(f"{what} should be {_WORDS[kind]}, not {_brief(value)}")
 
@@ -68,5 +68,5 @@ def _brief(value: object) -> str:
         return "null"
     if isinstance(value, (list, dict)):
         return _WORDS[type(value)]
-    text = repr(value) if not isinstance(value, int) or value in _INT64 else "a huge number"
+    text = repr(value) if not isinstance(value, int) or value in INT64 else "a huge number"
     return text if len(text) <= 60 else text[:57] + "..."

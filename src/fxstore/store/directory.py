@@ -4,7 +4,7 @@
 
     FORMAT                                      {"format": 1}
     empty/<relation>.parquet                    one file without rows per relation, so that no list of files is empty
-    graphs/<hh>/<graph_hash>/<table>.parquet    content-addressed: nodes (with their origins, handles and roles as lists),
+    graphs/<hh>/<graph_hash>/<table>.parquet    content-addressed: nodes (with origins, handles and roles as lists),
                                                 edges, sources; each has its file, also without rows
     structures/<hh>/<hash>/<table>.parquet      content-addressed, too
     layouts/v<N>/<hh>/<graph_hash>.npz          drawings of graphs, made when first needed; can be deleted at any time

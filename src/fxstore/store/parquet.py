@@ -56,7 +56,7 @@ def with_key(table: pa.Table, key: str, value: str | int, kind: pa.DataType | No
     return table.append_column(pa.field(key, column.type), column)
 
 
-def write_to(table: pa.Table, file: IO[bytes]) -> None:
+def write_to(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
     """Writes a table as Parquet.
 
     Float columns get no statistics: Arrow leaves NaN out of them, and an engine that trusts them then finds no NaN.
@@ -81,23 +81,27 @@ def write_to(table: pa.Table, file: IO[bytes]) -> None:
 
 def _is_counted(field: pa.Field, few: bool) -> bool:
     if few:
-        return field.name.endswith(("_hash", "_key"))
+        return str(field.name).endswith(("_hash", "_key"))
     return not pa.types.is_floating(field.type)
 
 
 def write(table: pa.Table, path: Path) -> None:
     """Writes one file and waits until it is on the disk."""
-    with open(path, "wb") as file:
-        write_to(table, file)
-        file.flush()
-        _flush(file.fileno())
+    sink = pa.BufferOutputStream()  # to a file it would write each page by itself
+    write_to(table, sink)
+    _write_bytes(sink.getvalue(), path)
 
 
 def write_text(text: str, path: Path) -> None:
     """Writes one text file and waits until it is on the disk."""
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
+    _write_bytes(text.encode(), path)
+
+
+def _write_bytes(content: bytes | pa.Buffer, path: Path) -> None:
+    with open(path, "wb", buffering=0) as file:
+        left = memoryview(content)
+        while left:
+            left = left[file.write(left) :]
         _flush(file.fileno())
 
 
