@@ -170,15 +170,8 @@ def test_a_record_has_its_times_by_handle_and_shared_ones_say_so(
 
 
 def test_an_inspector_gives_the_same_times_as_its_file(store: fxstore.Store, compiled: dict[str, Any]) -> None:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from executorch.devtools import Inspector
-
-        inspector = Inspector(etdump_path=str(compiled["folder"] / "net.etdp"))
     both = {}
-    for name, source in (("file", compiled["folder"] / "net.etdp"), ("live", inspector)):
+    for name, source in (("file", compiled["folder"] / "net.etdp"), ("live", inspector(compiled))):
         store.ingest({"runtime": compiled["program"], "latency": source}, name=name)
         rows = store.sql(f"{EVENTS} AND m.run_id = (SELECT run_id FROM runs WHERE name = '{name}')").fetchall()
         both[name] = sorted(
@@ -186,6 +179,51 @@ def test_an_inspector_gives_the_same_times_as_its_file(store: fxstore.Store, com
         )
     assert [row[:4] for row in both["live"]] == [row[:4] for row in both["file"]]
     assert max(abs(a[4] - b[4]) for a, b in zip(both["live"], both["file"], strict=True)) <= 1
+
+
+VALUES = (
+    "SELECT n.stage, n.name, m.port, m.metric, m.value, m.status, m.sample FROM metrics m JOIN overlays o "
+    "USING (overlay_id) JOIN nodes n USING (nid) WHERE o.name = 'runtime values' AND o.run_id = '{}' ORDER BY ALL"
+)
+
+
+def inspector(compiled: dict[str, Any], **options: Any) -> Any:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from executorch.devtools import Inspector
+
+        return Inspector(etdump_path=str(compiled["folder"] / "net.etdp"), **options)
+
+
+def test_an_inspector_gives_the_same_values_as_its_files(store: fxstore.Store, compiled: dict[str, Any]) -> None:
+    buffer = str(compiled["folder"] / "net.bin")
+    file = store.ingest(
+        {"runtime": compiled["program"]}, name="file", etdump=compiled["folder"] / "net.etdp", debug_buffer=buffer
+    )
+    live = store.ingest({"runtime": compiled["program"], "run": inspector(compiled, debug_buffer_path=buffer)})
+    told = store.sql(VALUES.format(live.run_id)).fetchall()
+    assert told == store.sql(VALUES.format(file.run_id)).fetchall()
+    assert {row[1] for row in told if row[4] is not None} >= {"aten_cumsum_default"}
+    assert {row[6] for row in told} == {0, 1}
+
+
+def test_an_inspector_with_its_record_is_compared_like_its_files(
+    store: fxstore.Store, compiled: dict[str, Any]
+) -> None:
+    folder = compiled["folder"]
+    seen = inspector(compiled, debug_buffer_path=str(folder / "net.bin"), etrecord=compiled["program"].get_etrecord())
+    run = store.ingest(seen, inputs=[compiled["inputs"]] * 2)
+    assert [stage for stage in run.stages if stage in ("exported", "edge")] == ["exported", "edge"]
+    found = store.sql("SELECT name, value FROM worst('cosine')").fetchall()
+    assert found
+    assert all(value == pytest.approx(1.0, abs=1e-5) for _, value in found)
+
+
+def test_an_inspector_without_a_buffer_has_no_values_not_zeros(store: fxstore.Store, compiled: dict[str, Any]) -> None:
+    store.ingest({"runtime": compiled["program"], "run": inspector(compiled)})
+    assert store.sql("SELECT count(*) FROM overlays WHERE name = 'runtime values'").fetchall() == [(0,)]
 
 
 def test_events_of_another_program_are_listed_and_lie_nowhere(

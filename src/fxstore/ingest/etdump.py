@@ -25,7 +25,7 @@ _SHORT_BUFFER: Final = "no tensor data (debug buffer too short)"
 _MOST_REPEATS: Final = 16
 _OVERLAP: Final = "no tensor data (its place in the debug buffer is another value's)"
 _NOT_LOGGED: Final = "no tensor data (not logged)"
-_NOT_A_TENSOR: Final = "not a tensor"
+NOT_A_TENSOR: Final = "not a tensor"
 
 _IDENTIFIER = b"ED00"
 _BFLOAT16 = 15
@@ -183,7 +183,7 @@ class _Reader:
         elif several is not None:
             yield from (self._tensor(item) for item in several.tables(0))
         else:
-            yield Logged(None, _NOT_A_TENSOR)
+            yield Logged(None, NOT_A_TENSOR)
 
     def _tensor(self, row: Table) -> Logged:
         scalar, sizes, strides, offset = (
