@@ -181,7 +181,7 @@ def test_an_inspector_gives_the_same_times_as_its_file(store: fxstore.Store, com
     assert max(abs(a[4] - b[4]) for a, b in zip(both["live"], both["file"], strict=True)) <= 1
 
 
-VALUES = (
+LOGGED = (
     "SELECT n.stage, n.name, m.port, m.metric, m.value, m.status, m.sample FROM metrics m JOIN overlays o "
     "USING (overlay_id) JOIN nodes n USING (nid) WHERE o.name = 'runtime values' AND o.run_id = '{}' ORDER BY ALL"
 )
@@ -203,8 +203,8 @@ def test_an_inspector_gives_the_same_values_as_its_files(store: fxstore.Store, c
         {"runtime": compiled["program"]}, name="file", etdump=compiled["folder"] / "net.etdp", debug_buffer=buffer
     )
     live = store.ingest({"runtime": compiled["program"], "run": inspector(compiled, debug_buffer_path=buffer)})
-    told = store.sql(VALUES.format(live.run_id)).fetchall()
-    assert told == store.sql(VALUES.format(file.run_id)).fetchall()
+    told = store.sql(LOGGED.format(live.run_id)).fetchall()
+    assert told == store.sql(LOGGED.format(file.run_id)).fetchall()
     assert {row[1] for row in told if row[4] is not None} >= {"aten_cumsum_default"}
     assert {row[6] for row in told} == {0, 1}
 
