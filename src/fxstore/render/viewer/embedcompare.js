@@ -124,12 +124,19 @@ export class EmbeddedCompare {
         viewer.on("selectionchange", ({ nodeId, source }) => source !== "sync" && this.#spread(i, nodeId)),
         viewer.on("themechange", ({ nextTheme }) => this.#spreadTheme(viewer, nextTheme)),
         viewer.on("statechange", () => {
-          this.matcher.forget();
+          this.#forgetOld();
           if (!this.#guarded) this.#showInfo(this.origin ?? -1);
           this.bar?.refresh();
         }),
       );
     }
+  }
+
+  /** What layers say may have changed. */
+  #forgetOld() {
+    const version = this.viewers.reduce((sum, { layers }) => sum + layers.version, 0);
+    if (version !== this.version) this.matcher.forget();
+    this.version = version;
   }
 
   /** Selects in all other viewers what corresponds to a node of one. */
