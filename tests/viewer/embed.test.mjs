@@ -212,6 +212,24 @@ test("a layer's colours are the payload's own, and what it does not colour has n
   assert.equal(colorings.indexOf("unknown"), 0);
 });
 
+test("legends that differ stand under their panes' titles, equal ones once", () => {
+  const legended = (...labels) =>
+    chain([{ id: "a" }], { l: { name: "L", legend: labels.map((label) => ({ label, color: "#112233" })), nodes: {} } });
+  const told = (...payloads) => {
+    const { layers, scene } = show(...payloads);
+    return new LayerColorings(scene, layers).at(1).legend.map(({ label, of }) => [label, of]);
+  };
+  assert.deepEqual(told(legended("x", "y"), legended("x", "y")), [
+    ["x", undefined],
+    ["y", undefined],
+  ]);
+  assert.deepEqual(told(legended("x", "y"), legended(), legended("z")), [
+    ["x", "pane 0"],
+    ["y", undefined],
+    ["z", "pane 2"],
+  ]);
+});
+
 test("base colours are the payload's where it has any, else those of roles", () => {
   const plain = chain([{ id: "a", op: "placeholder" }, { id: "b" }]);
   const { layers, scene } = show(plain);

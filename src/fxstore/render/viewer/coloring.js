@@ -19,7 +19,7 @@ const MOST_CATEGORIES = 24;
 /**
  * @typedef {{name: string, metric: string, unit: string|null, better: string|null, buckets: Uint8Array, values: Float64Array,
  *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>, source?: NumberSource,
- *   legend?: {label: string, color: string|null}[], fillsOf?: (theme: import("./themes.js").Theme, styleOf: any) => string[],
+ *   legend?: {label: string, color: string|null, of?: string}[], fillsOf?: (theme: import("./themes.js").Theme, styleOf: any) => string[],
  *   said?: (node: number) => string|null}} Coloring
  *   legend, fillsOf: of colours that the payload gives, instead of those of the theme
  *   own: the domain that it has unless another one is asked for; order: buckets as they are painted, what matters most last

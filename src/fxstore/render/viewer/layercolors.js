@@ -51,7 +51,7 @@ export class LayerColorings {
   #make(index) {
     const { scene, layers } = this;
     const key = this.keys[index];
-    const legend = layers.legend(key);
+    const legend = joinedLegend(scene, layers.legends(key));
     if (index) {
       const coloring = givenColoring(scene, this.names[index], legend, (node) => layers.fill(key, node), NO_DATA);
       return { ...coloring, said: (node) => layers.words(key, node) };
@@ -77,6 +77,16 @@ export class LayerColorings {
   }
 
   warm() {}
+}
+
+/** One legend where all graphs have the same, else each one's own under its pane's title. */
+function joinedLegend(scene, legends) {
+  const different = new Map(legends.map((own, pane) => [JSON.stringify(own), pane]).reverse());
+  different.delete("[]");
+  const kept = [...different.values()].sort((a, b) => a - b);
+  return kept.flatMap((pane) =>
+    legends[pane].map((entry, i) => (i || kept.length < 2 ? entry : { ...entry, of: scene.panes[pane].title })),
+  );
 }
 
 /**

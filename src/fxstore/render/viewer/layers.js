@@ -5,6 +5,7 @@ import { isObject, layerOf, legendOf, texts } from "./graphjson.js";
 import { KNOWN, plainText } from "./jsonscene.js";
 
 export const BASE = "base";
+const EMPTY = new Set([null, "", "[]", "{}"]);
 
 /**
  * @typedef {{model: import("./graphjson.js").GraphModel, first: number, end: number}} Part of a scene: one pane's graph
@@ -85,7 +86,7 @@ export class LayerSet {
     const rows = (from, name) =>
       Object.entries(from).flatMap(([key, value]) => {
         const text = plainText(value);
-        return text === null || text === "" ? [] : [[name ? `${name}.${key}` : key, text]];
+        return EMPTY.has(text) ? [] : [[name ? `${name}.${key}` : key, text]];
       });
     const own = rows(Object.fromEntries(Object.entries(info).filter(([key]) => !KNOWN.has(key))), "");
     const said = this.#said(node).flatMap(([name, { info: more }]) => (isObject(more) ? rows(more, name) : []));
@@ -117,13 +118,12 @@ export class LayerSet {
       .join(", ");
   }
 
-  /** @param {string} layer an id, or `base` @returns {{label: string, color: string|null}[]} */
-  legend(layer) {
-    const found = this.parts.map(({ model }) => (layer === BASE ? model.legend : model.layers.get(layer)?.legend));
-    const entries = new Map(
-      found.flatMap((own) => own ?? []).map((entry) => [`${entry.label}\n${entry.color}`, entry]),
-    );
-    return [...entries.values()].map(({ label, color }) => ({ label, color: this.colorOf(color) }));
+  /** @param {string} layer an id, or `base` @returns {{label: string, color: string|null}[][]} of each graph */
+  legends(layer) {
+    return this.parts.map(({ model }) => {
+      const own = layer === BASE ? model.legend : model.layers.get(layer)?.legend;
+      return (own ?? []).map(({ label, color }) => ({ label, color: this.colorOf(color) }));
+    });
   }
 
   /** Adds a layer, or gives one another name, legend or nodes. @param {string} id @param {any} given */

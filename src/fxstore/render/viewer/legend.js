@@ -14,9 +14,10 @@ const LEAST_HISTOGRAM = 3;
  */
 export function legend(h, coloring, theme, actions = null) {
   const style = styleOf(coloring, theme);
-  const given = coloring.legend?.map(({ label, color }) =>
+  const given = coloring.legend?.flatMap(({ label, color, of }) => [
+    ...(of ? [h("span", { class: "fx-muted" }, of)] : []),
     swatch(h, color ?? theme.graph.nodata, label, "", label, theme),
-  );
+  ]);
   const parts = given
     ? [...given, ...specials(h, coloring, style, theme)]
     : coloring.categories
