@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from fxstore.layout import Drawing, draw
 from fxstore.layout.align import Stretch
 from tests.layout.graphs import Graph
 
@@ -62,3 +64,32 @@ def shared_heights(panes: Sequence[Mapping[int, float]], stretches: Sequence[Str
             heights.setdefault(key, []).append(y + float(stretch.moves(np.array([y]))[0]))
     shared = [ys for ys in heights.values() if len(ys) > 1]
     return float(np.mean([max(ys) - min(ys) < 1 for ys in shared])) if shared else 1.0
+
+
+def beside(graph: Graph, drawing: Drawing, after: Graph, place: Sequence[int]) -> Drawing:
+    """Draws a graph beside the drawing of what it was before; ``place`` is the new number of each old node."""
+    wishes: list[float | None] = [None] * len(after.sizes)
+    for old, new in enumerate(place):
+        wishes[new] = float(drawing.x[old])
+    return draw(after.sizes, after.edges, after.paths, None, wishes)
+
+
+def moved(before: Drawing, after: Drawing, place: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Marks the old nodes that move sidewards against most of the others."""
+    step = after.x[place] - before.x
+    marks: npt.NDArray[np.bool_] = np.abs(step - np.median(step)) > 2
+    return marks
+
+
+def branches(graph: Graph, before: Drawing, after: Drawing, place: Sequence[int]) -> tuple[int, int]:
+    """Counts pairs of old nodes that stand beside each other in both drawings, and those of them in another order."""
+    heights = np.array(graph.sizes)[:, 1]
+    pairs = turned = 0
+    for v in range(len(heights)):
+        near = np.flatnonzero(np.abs(before.y[v + 1 :] - before.y[v]) < (heights[v + 1 :] + heights[v]) / 2) + v + 1
+        now = np.array(place)[near]
+        near = near[np.abs(after.y[now] - after.y[place[v]]) < (heights[near] + heights[v]) / 2]
+        right = after.x[np.array(place, np.int64)[near]] > after.x[place[v]]
+        pairs += len(near)
+        turned += int((right != (before.x[near] > before.x[v])).sum())
+    return pairs, turned

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from fxstore.layout import draw
 from fxstore.query.aligned import aligned
+from fxstore.query.drawings import drawn
 from fxstore.render.model import DrawnGraph, Pane
 
 
@@ -50,3 +51,37 @@ def test_operators_count_more_than_what_quantises_them() -> None:
     sets = [[(1, True), (11, True)], *([(1, True), (nid, True)] for nid in (12, 13, 14, 15)), [(2, True), (16, True)]]
     one, two = (heights(p) for p in aligned([chain_of([1, 2]), chain_of([*range(11, 17)], kinds=kinds)], sets))
     assert (one[1], one[2]) == (two[11], two[16])
+
+
+def fork_of(nids: list[int], left: int) -> Pane:
+    """A node, two branches and their join; ``left`` nodes are in the first branch, one in the other."""
+    join = left + 2
+    edges = [(0, 1), *[(i, i + 1) for i in range(1, left)], (left, join), (0, left + 1), (left + 1, join)]
+    texts = {"name": [f"n{i}" for i in nids], "op_type": ["op"] * len(nids)}
+    nodes = pa.table(
+        {
+            "nid": nids,
+            **texts,
+            "op": ["call_function"] * len(nids),
+            "role": ["op"] * len(nids),
+            "module_path": ["m"] * len(nids),
+        }
+    )
+    table = pa.table({"src": [a for a, _ in edges], "dst": [b for _, b in edges]})
+    return Pane("p", (DrawnGraph("", nodes, table, drawn(nodes, table)),))
+
+
+def lefts(pane: Pane) -> dict[int, float]:
+    graph = pane.graphs[0]
+    return dict(zip(graph.nodes["nid"].to_pylist(), graph.drawing.x.tolist(), strict=True))
+
+
+def test_branches_have_one_order_whichever_comes_first_in_the_program() -> None:
+    # The second program computes the branches the other way round: 2 and 13, and 3 and 12, are counterparts.
+    sets = [[(a, True), (b, True)] for a, b in ((1, 11), (2, 13), (3, 12), (4, 14))]
+    panes = [fork_of([1, 2, 3, 4], 1), fork_of([11, 12, 13, 14], 1)]
+    free = [lefts(pane) for pane in panes]
+    assert (free[0][2] < free[0][3]) != (free[1][13] < free[1][12])
+    one, two = (lefts(pane) for pane in aligned(panes, sets))
+    assert one == free[0]
+    assert (one[2] < one[3]) == (two[13] < two[12])

@@ -1,8 +1,9 @@
 """Layered drawings of graphs: sizes, edges and module paths in, positions and polylines out."""
 
 from fxstore.layout.align import Stretch, align, stretched
+from fxstore.layout.beside import agrees
 from fxstore.layout.columns import Columns, columns
 from fxstore.layout.drawing import draw
 from fxstore.layout.model import Drawing, Folding
 
-__all__ = ["Columns", "Drawing", "Folding", "Stretch", "align", "columns", "draw", "stretched"]
+__all__ = ["Columns", "Drawing", "Folding", "Stretch", "agrees", "align", "columns", "draw", "stretched"]

@@ -19,19 +19,20 @@ from fxstore.layout.wires import Wires, split_edges
 Floats = npt.NDArray[np.float64]
 
 
-def compose(sizes: Floats, plan: Plan) -> Drawing:
+def compose(sizes: Floats, plan: Plan, wishes: Floats) -> Drawing:
     """Draws a graph in drawing order.
 
     Args:
         sizes: (n, 2) widths and heights of the nodes as given.
         plan: The graph.
+        wishes: (n) where the order of a row is given: x of each node, else NaN.
     """
     n, tree = len(sizes), plan.tree
     wires = split_edges(tree, plan.tails, plan.heads, plan.spine)
     boxes = sizes[plan.order]
     width = np.maximum(np.ceil(boxes[:, 0] / STEP), 1).astype(np.int64) * STEP
     height = np.maximum(np.ceil(boxes[:, 1] / 2), 1).astype(np.int64) * 2
-    shapes = Shapes(plan, wires, width, height)
+    shapes = Shapes(plan, wires, width, height, wishes[plan.order])
     corners, under = _corners(plan, shapes, width)
     centre = corners[:n] + np.stack([width, height], axis=1) // 2
     lines, borders, offsets = _lines(wires, shapes, corners[n:], len(plan.tails))

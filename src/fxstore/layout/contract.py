@@ -37,6 +37,11 @@ class Contracted:
         self.grid.rows = [[number[v] for v in full.rows[r]] for r in kept]
         self.grid.ins = full.ins
         nodes = len(full.row) - full.lanes
+        if full.rank:
+            self.grid.rank = [-1] * len(heads)
+            for v in reversed(range(len(full.row))):
+                if full.rank[v] >= 0:
+                    self.grid.rank[number[head[v]]] = full.rank[v]
         self.grid.lanes = sum(v >= nodes for v in heads)
         wide = [WIDE / (width or 1) for width in full.width]
         self.grid.take_links(

@@ -38,6 +38,7 @@ class Ordering:
         self.rows: Lists = []
         self.position = [0] * len(grid.row)
         self.counts: list[int] = []
+        self._rank = grid.rank
         leave = [0.9 * x / (grid.width[v] or 1) - 0.45 for v, x in zip(grid.upper, grid.leave, strict=True)]
         enter = [0.9 * x / (grid.width[v] or 1) - 0.45 for v, x in zip(grid.lower, grid.enter, strict=True)]
         self._above = [[(grid.upper[k], leave[k], enter[k]) for k in links] for links in grid.above]
@@ -47,12 +48,21 @@ class Ordering:
         """Makes these the rows, and counts their crossings."""
         self.rows = [list(row) for row in rows]
         for row in self.rows:
+            self._obey(row)
             self._place(row)
         self.counts = [self._count(row) for row in self.rows]
 
     def _place(self, row: list[int]) -> None:
         for i, v in enumerate(row):
             self.position[v] = i
+
+    def _obey(self, row: list[int]) -> None:
+        """Puts those cells of a row whose order is given into that order, in the places that they have together."""
+        if not self._rank or len(row) < 2:
+            return
+        places = [i for i, v in enumerate(row) if self._rank[v] >= 0]
+        for i, v in zip(places, sorted([row[i] for i in places], key=self._rank.__getitem__), strict=True):
+            row[i] = v
 
     def crossings(self) -> int:
         """Returns the crossings of all rows."""
@@ -106,6 +116,7 @@ class Ordering:
                 keys.append((float(i), i, v))
         keys.sort()
         order = [v for _, _, v in keys]
+        self._obey(order)
         if order == row:
             return False
         row[:] = order
@@ -128,6 +139,8 @@ class Ordering:
         below = {v: sorted([at[w] + place for w, place, _ in self._below[v]]) for v in row}
         for i in range(len(row) - 1):
             a, b = row[i], row[i + 1]
+            if self._rank and -1 < self._rank[a] < self._rank[b]:
+                continue
             if len(above[a]) * len(above[b]) + len(below[a]) * len(below[b]) > SWAP_COST:
                 continue
             up, down = _gain(above[a], above[b]), _gain(below[a], below[b])
@@ -172,7 +185,7 @@ def _candidates(grid: Grid) -> list[tuple[int, Lists]]:
 def _sweep(state: Ordering, start: Lists, sweeps: int, swaps: bool) -> tuple[int, Lists]:
     """Improves an order; returns its crossings and its rows."""
     state.take(start)
-    best, least, failed = start, state.crossings(), 0
+    best, least, failed = [list(row) for row in state.rows], state.crossings(), 0
     for turn in range(sweeps):
         if not least or failed == PATIENCE:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -19,6 +20,7 @@ def draw(
     edges: Sequence[tuple[int, int]],
     paths: Sequence[str | None],
     backward: Sequence[bool] | None = None,
+    beside: Sequence[float | None] | None = None,
 ) -> Drawing:
     """Draws a graph, nodes given in program (topological) order.
 
@@ -28,6 +30,8 @@ def draw(
         paths: Module path of each node (``'layer.0.attn'``), or None where it has none.
         backward: Which nodes of a training graph belong to its backward side: forward is drawn on the left, backward on
             the right below it, saved values between them. What follows from a backward node is backward too.
+        beside: x of each node's counterpart in a drawing that this one stands beside, None where it has none: what
+            stands in one row here has the order of its counterparts.
 
     Returns:
         A drawing with every node placed, no two boxes overlapping, every edge that is not feedback pointing down, and
@@ -37,9 +41,10 @@ def draw(
         ValueError: Sizes, edges and paths do not fit each other.
     """
     boxes = np.array(sizes, np.float64).reshape(-1, 2)
-    _check(boxes, edges, paths, backward)
+    wishes = np.array([math.nan] * len(boxes) if beside is None else beside, np.float64)
+    _check(boxes, edges, paths, backward, wishes)
     with _without_collecting():
-        return compose(boxes, make_plan(len(boxes), edges, paths, backward))
+        return compose(boxes, make_plan(len(boxes), edges, paths, backward), wishes)
 
 
 @contextmanager
@@ -59,11 +64,14 @@ def _check(
     edges: Sequence[tuple[int, int]],
     paths: Sequence[str | None],
     backward: Sequence[bool] | None,
+    wishes: npt.NDArray[np.float64],
 ) -> None:
     if len(paths) != len(boxes):
         raise ValueError(f"{len(boxes)} sizes but {len(paths)} paths: give one of each per node")
     if backward is not None and len(backward) != len(boxes):
         raise ValueError(f"{len(boxes)} sizes but {len(backward)} backward marks: give one of each per node")
+    if len(wishes) != len(boxes):
+        raise ValueError(f"{len(boxes)} sizes but {len(wishes)} places of counterparts: give one of each per node")
     if not np.all(np.isfinite(boxes) & (boxes >= 0)):
         raise ValueError("box sizes must be finite and not negative")
     if len(edges) and (np.min(edges) < 0 or np.max(edges) >= len(boxes)):

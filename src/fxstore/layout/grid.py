@@ -31,6 +31,7 @@ class Grid:
         chains: Cells of each wire, from its source to its target.
         lanes: How many of the cells are lanes: the last ones.
         ins: How many are input ports: the first ones.
+        rank: Of each cell its place in the order that rows must have, -1 for one that may stand anywhere; or nothing.
     """
 
     rows: Lists
@@ -46,6 +47,7 @@ class Grid:
     chains: Lists = field(default_factory=list)
     lanes: int = 0
     ins: int = 0
+    rank: list[int] = field(default_factory=list)
 
     def lane(self, row: int) -> int:
         """Adds a cell for a wire that passes a row."""

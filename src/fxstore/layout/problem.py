@@ -34,6 +34,7 @@ class Problem:
         boxed: Whether a module's border and title are drawn around it.
         deep: Which items are blocks, with rows of their own.
         aside: Whether its items stand each right of the one before, too.
+        rank: Of each item its place in the order that rows must have, -1 for one that may stand anywhere; or nothing.
     """
 
     ins: int
@@ -44,6 +45,7 @@ class Problem:
     boxed: bool
     deep: list[bool] = field(default_factory=list)
     aside: bool = False
+    rank: tuple[int, ...] = ()
 
     def is_item(self, cell: int) -> bool:
         """Tells an item from a port."""

@@ -62,8 +62,8 @@ class _Placed:
         return corners
 
 
-Orders = dict[tuple[int, tuple[int, ...]], tuple[int, Lists]]
-"""The order of cells in rows that was found for a structure and the rows of its cells, and its crossings."""
+Orders = dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[int, Lists]]
+"""The order of cells that was found for a structure, the row of each cell and its rank; and the crossings."""
 
 
 def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
@@ -79,14 +79,7 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
         return solve_tangle(problem, row)
     grid = build_grid(problem, row)
     side, head = (PAD, HEAD) if problem.boxed else (0, 0)
-    key = structure, tuple(row)
-    if problem.aside:
-        places = _beside(grid)
-    else:
-        options = [orders[key]] if key in orders else candidate_rows(grid)
-        places = place_cells(grid, options)
-        orders[key] = options[0][0], grid.rows
-    left = [x + side for x in places]
+    left = [x + side for x in (_beside(grid) if problem.aside else _placed(problem, grid, orders, structure))]
     width = max([x + w for x, w in zip(left, grid.width, strict=True)], default=side) + side
     upper, lower = _row_borders(problem, grid, head)
     height = lower[-1] + side
@@ -109,6 +102,27 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
         corners[:, 2],
         np.cumsum([0, *map(len, lines)], dtype=np.int32),
     )
+
+
+def _placed(problem: Problem, grid: Grid, orders: Orders, structure: int) -> list[int]:
+    """Orders the rows, as the problem's rank says where they do not of themselves, and returns each cell's x."""
+    places: list[int] = []
+    for rank in ((), problem.rank)[: 2 if problem.rank else 1]:
+        if rank:
+            free = [*[-1] * problem.ins, *rank, *[-1] * (len(grid.row) - problem.ins - len(rank))]
+            if all(_ascend([free[v] for v in row]) for row in grid.rows):
+                break
+            grid.rank = free
+        key = structure, tuple(grid.row[: len(problem.width)]), rank
+        options = [orders[key]] if key in orders else candidate_rows(grid)
+        places = place_cells(grid, options)
+        orders[key] = options[0][0], grid.rows
+    return places
+
+
+def _ascend(ranks: list[int]) -> bool:
+    known = [rank for rank in ranks if rank >= 0]
+    return known == sorted(known)
 
 
 def _beside(grid: Grid) -> list[int]:

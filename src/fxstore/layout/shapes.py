@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from fxstore.layout.order import Longs
 from fxstore.layout.plan import Plan
@@ -21,8 +22,15 @@ class Shapes:
         first_row: (B + 1) number of each block's first row, of the rows of all blocks.
     """
 
-    def __init__(self, plan: Plan, wires: Wires, width: Longs, height: Longs) -> None:
-        """Lays out every block; ``width`` and ``height`` are the room that each node takes, in drawing order."""
+    def __init__(self, plan: Plan, wires: Wires, width: Longs, height: Longs, wishes: npt.NDArray[np.float64]) -> None:
+        """Lays out every block.
+
+        Args:
+            plan: The graph.
+            wires: Its edges, taken apart.
+            width, height: The room that each node takes, in drawing order.
+            wishes: x by which rows are ordered, NaN for nodes without one.
+        """
         self.shapes: list[Shape] = []
         self._tree, self._wires = plan.tree, wires
         self._width, self._height = width, height
@@ -30,6 +38,8 @@ class Shapes:
         self._kinds = sizes.shape[1]
         self._kind = np.concatenate([kind.reshape(-1), np.zeros(len(plan.tree.items), np.int64)])
         self._alike = np.zeros(len(self._kind), np.int64)
+        self._wishes = np.concatenate([wishes, np.full(len(plan.tree.items), np.nan)])
+        self._wished = not bool(np.isnan(wishes).all())
         self._known: dict[tuple[object, ...], int] = {}
         self._structures: dict[tuple[object, ...], int] = {}
         self._orders: Orders = {}
@@ -45,18 +55,32 @@ class Shapes:
         columns = (wires.source, wires.target, wires.lane, wires.source_port, wires.target_port, wires.spine)
         boxed = self._tree.module[block] >= 0
         ports = int(wires.ins[block]), int(wires.outs[block])
+        rank = self._rank(block)
         key = (*ports, boxed, self._tree.aside[block], *[c[own].tobytes() for c in columns])
         structure = self._structures.setdefault((*key, self._alike[items].tobytes()), len(self._structures) + 1)
-        sized = (*key, self._kind[items].tobytes())
+        sized = (*key, rank, self._kind[items].tobytes())
         shape = self._known.get(sized)
         if shape is None:
             shape = self._known[sized] = len(self.shapes)
-            self.shapes.append(solve(self._problem(block, own, *ports, boxed), self._orders, structure))
+            self.shapes.append(solve(self._problem(block, own, *ports, boxed, rank), self._orders, structure))
         self.of[block] = shape
         self._kind[len(self._width) + block] = self._kinds + shape
         self._alike[len(self._width) + block] = structure
 
-    def _problem(self, block: int, own: slice, ins: int, outs: int, boxed: bool) -> Problem:
+    def _rank(self, block: int) -> tuple[int, ...]:
+        """Returns the place of each item in the order that is wished for, -1 for one without a wish."""
+        if not self._wished:
+            return ()
+        wishes = self._wishes[self._tree.items[block]]
+        known = np.flatnonzero(~np.isnan(wishes))
+        if not len(known):
+            return ()
+        self._wishes[len(self._width) + block] = wishes[known].mean()
+        rank = np.full(len(wishes), -1)
+        rank[known[np.argsort(wishes[known], kind="stable")]] = np.arange(len(known))
+        return tuple(rank.tolist())
+
+    def _problem(self, block: int, own: slice, ins: int, outs: int, boxed: bool, rank: tuple[int, ...]) -> Problem:
         n = len(self._width)
         items = self._tree.items[block].tolist()
         inner = [self.shapes[self.of[i - n]] if i >= n else None for i in items]
@@ -77,5 +101,5 @@ class Shapes:
         aside, deep = self._tree.aside[block], [shape is not None for shape in inner]
         ports_in, ports_out = [LANE] * ins, [LANE] * outs
         return Problem(
-            ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed, deep, aside
+            ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed, deep, aside, rank
         )

@@ -1,14 +1,18 @@
-"""Drawings in the panes of a page, brought to equal heights."""
+"""Drawings in the panes of a page, brought to equal heights and to one order from left to right."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Final
 
 import numpy as np
 
-from fxstore.layout import align, stretched
+from fxstore.layout import agrees, align, stretched
+from fxstore.layout.model import Floats
+from fxstore.query.drawings import drawn
 from fxstore.render.model import DrawnGraph, Pane
 
 _GIVEN: Final = frozenset({"placeholder", "get_attr"})
@@ -20,7 +24,8 @@ _OPERATOR: Final = 1000
 def aligned(panes: Sequence[Pane], sets: Sequence[Sequence[tuple[int, bool]]]) -> tuple[Pane, ...]:
     """Returns the panes with counterparts at one height, as many of them as can be, operators before all else.
 
-    Graphs of the same title are brought together: a method's top graphs, or a nested graph in several stages.
+    Graphs of the same title are brought together: a method's top graphs, or a nested graph in several stages. Where a
+    row has another order than the counterparts of its operators in the panes before, the graph is drawn anew in theirs.
 
     Args:
         panes: Panes whose drawings are as the layout made them.
@@ -37,14 +42,16 @@ def aligned(panes: Sequence[Pane], sets: Sequence[Sequence[tuple[int, bool]]]) -
     for i, pane in enumerate(panes):
         for title, j in {graph.title: j for j, graph in enumerate(pane.graphs) if not graph.beside}.items():
             groups.setdefault(title, []).append((i, j))
-    drawn = [list(pane.graphs) for pane in panes]
+    shown = [list(pane.graphs) for pane in panes]
     for group in groups.values():
-        stretches = align([_heights(drawn[i][j], led) for i, j in group], weights)
-        for (i, j), stretch in zip(group, stretches, strict=True):
-            graph = drawn[i][j]
+        rows = [_rows(shown[i][j], led) for i, j in group]
+        operators = [{key: row for key, row in own.items() if weights[key] == _OPERATOR} for own in rows]
+        graphs = _in_order([shown[i][j] for i, j in group], operators)
+        heights = [_places(graph.drawing.y, own) for graph, own in zip(graphs, rows, strict=True)]
+        for (i, j), graph, stretch in zip(group, graphs, align(heights, weights), strict=True):
             ends = np.stack([graph.edges[end].to_numpy() for end in ("src", "dst")], axis=1).astype(np.int64)
-            drawn[i][j] = replace(graph, drawing=stretched(graph.drawing, stretch, ends))
-    return tuple(replace(pane, graphs=tuple(graphs)) for pane, graphs in zip(panes, drawn, strict=True))
+            shown[i][j] = replace(graph, drawing=stretched(graph.drawing, stretch, ends))
+    return tuple(replace(pane, graphs=tuple(graphs)) for pane, graphs in zip(panes, shown, strict=True))
 
 
 def _aside(panes: Sequence[Pane]) -> Iterator[int]:
@@ -55,11 +62,33 @@ def _aside(panes: Sequence[Pane]) -> Iterator[int]:
                 yield nid
 
 
-def _heights(graph: DrawnGraph, led: Mapping[int, Sequence[int]]) -> dict[int, float]:
-    """Returns the height of each set whose primary member the graph holds; of several members the last one's.
+def _rows(graph: DrawnGraph, led: Mapping[int, Sequence[int]]) -> dict[int, int]:
+    """Returns the row of the node that is the primary member of each set; of several members the last one's.
 
     Args:
+        graph: A graph.
         led: The numbers of the sets that a node is a primary member of.
     """
-    nodes = zip(graph.nodes["nid"].to_pylist(), graph.drawing.y.tolist(), strict=True)
-    return {number: y for nid, y in nodes for number in led.get(nid, ())}
+    return {number: row for row, nid in enumerate(graph.nodes["nid"].to_pylist()) for number in led.get(nid, ())}
+
+
+def _places(axis: Floats, rows: Mapping[int, int]) -> dict[int, float]:
+    return {key: float(axis[row]) for key, row in rows.items()}
+
+
+def _in_order(graphs: Sequence[DrawnGraph], rows: Sequence[Mapping[int, int]]) -> list[DrawnGraph]:
+    """Returns the graphs, each in the order of those before it; keys are as in the graph that last had them."""
+    out: list[DrawnGraph] = []
+    before: dict[int, float] = {}
+    for graph, own in zip(graphs, rows, strict=True):
+        beside: list[float | None] = [None] * graph.nodes.num_rows
+        for key, row in own.items():
+            beside[row] = before.get(key, beside[row])
+        if not agrees(graph.drawing, [math.nan if x is None else x for x in beside]):
+            graph = replace(graph, drawing=drawn(graph.nodes, graph.edges, beside))
+        out.append(graph)
+        now = _places(graph.drawing.x, own)
+        moves = [now[key] - before[key] for key in now if key in before]
+        move = median(moves) if moves else 0.0
+        before = {key: x + move for key, x in before.items()} | now
+    return out

@@ -51,10 +51,10 @@ class Drawings:
             edges: Its edges in order; src and dst are rows of ``nodes``.
         """
         if not graph_hash:
-            return _draw(nodes, edges)
+            return drawn(nodes, edges)
         drawing = self._kept.get(graph_hash) or self._load(graph_hash, nodes.num_rows, edges.num_rows)
         if drawing is None:
-            drawing = _draw(nodes, edges)
+            drawing = drawn(nodes, edges)
             self._save(graph_hash, drawing)
         self._kept[graph_hash] = drawing
         return drawing
@@ -96,9 +96,17 @@ class Drawings:
                 staged.unlink(missing_ok=True)
 
 
-def _draw(nodes: pa.Table, edges: pa.Table) -> Drawing:
+def drawn(nodes: pa.Table, edges: pa.Table, beside: Sequence[float | None] | None = None) -> Drawing:
+    """Returns a new drawing of a graph.
+
+    Args:
+        nodes: As :meth:`Drawings.get` has it.
+        edges: The same.
+        beside: x of each node's counterpart in a drawing beside which it will stand, None where it has none.
+    """
     pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
-    return draw(box_sizes(nodes), pairs, nodes["module_path"].to_pylist(), backward_side(nodes["role"].to_pylist()))
+    paths, late = nodes["module_path"].to_pylist(), backward_side(nodes["role"].to_pylist())
+    return draw(box_sizes(nodes), pairs, paths, late, beside)
 
 
 def backward_side(roles: Sequence[str | None]) -> list[bool] | None:
