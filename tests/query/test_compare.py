@@ -30,6 +30,7 @@ class Drawn:
         edges: Sequence[tuple[int, int]],
         paths: Sequence[str | None],
         backward: Sequence[bool] | None = None,
+        beside: Sequence[float | None] | None = None,
     ) -> Drawing:
         self.calls.append((len(sizes), list(edges), list(paths)))
         n, e = len(sizes), len(edges)

@@ -14,7 +14,7 @@ def agrees(drawing: Drawing, wishes: npt.ArrayLike) -> bool:
     """Tells whether what stands in one row has the order of its counterparts already, so that no new drawing is needed.
 
     Args:
-        drawing: Any drawing that ``draw`` made.
+        drawing: Any drawing that ``draw`` made; one that cannot be folded has no rows, and agrees.
         wishes: (n) x of each node's counterpart in another drawing, NaN where it has none; a block's is the mean of
             what it holds.
     """
