@@ -247,6 +247,21 @@ def test_controls_show_what_the_api_does_and_the_other_way_round(open_host: Open
     assert not part.get_by_text("Layers").is_visible()
 
 
+def test_a_viewer_fills_the_screen_and_leaves_it(open_host: Open) -> None:
+    page = open_host()
+    create(page, "a", "layout: { fullscreen: { button: true } }")
+    page.locator("#a").get_by_role("button", name="Full screen").click()
+    page.wait_for_function("() => document.fullscreenElement?.parentElement?.id === 'a'")
+    page.evaluate("() => a.exitFullscreen()")
+    page.wait_for_function("() => document.fullscreenElement === null")
+    page.locator("#a canvas").first.click()
+    page.evaluate("() => a.enterFullscreen()")
+    page.wait_for_function("() => document.fullscreenElement !== null")
+    page.evaluate("async () => { await a.exitFullscreen(); await a.exitFullscreen(); }")
+    page.evaluate("() => { a.setLayout({ fullscreen: { enabled: false } }); return a.enterFullscreen(); }")
+    assert page.evaluate("() => document.fullscreenElement") is None
+
+
 def test_a_registered_theme_can_be_used(open_host: Open) -> None:
     page = open_host()
     page.evaluate(
@@ -345,6 +360,8 @@ def test_a_compare_selects_what_corresponds_and_gives_everything_back(open_host:
     assert state(page, "b")["theme"] == "dark"
     page.locator("#c .fx-cmp > .fx-embed-bar select[aria-label=Theme]").select_option("light")
     assert state(page, "a")["theme"] == "light"
+    with pytest.raises(Exception, match="one compare at a time"):
+        page.evaluate("() => FXGraphCompare.create({ viewers: [a], layout: { container: '#c' } })")
     columns = "() => getComputedStyle(c.grid).gridTemplateColumns.split(' ').length"
     assert page.evaluate(columns) == 2
     page.evaluate("() => c.setColumns(1)")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.render.browsing import Open, settle
 from tests.render.embedding import compare, graph
+from tests.render.made_pages import STAGES, page_model
 
 from fxstore.cli import run
 from fxstore.render import embedded
@@ -61,6 +62,9 @@ def test_a_saved_compare_payload_becomes_the_compare_page(open_url: Open, tmp_pa
     assert "debug_handle" in page.locator(".fx-details table").inner_text()
     page.evaluate("() => fxstore.page.selectNode(0, 'n3')")
     assert page.evaluate("() => fxstore.counterparts()") == []
+    assert "stage=graph+0" in page.evaluate(
+        "async () => { await new Promise((d) => setTimeout(d, 400)); return location.hash; }"
+    )
     page.evaluate("() => fxstore.page.setSync({ mode: 'id' })")
     assert page.evaluate("() => fxstore.counterparts().map((one) => one.name)") == ["n3"]
     page.evaluate("() => fxstore.compare.foldTo(0)")
@@ -94,6 +98,18 @@ def test_a_graph_of_the_prototype_becomes_a_page(open_url: Open, tmp_path: Path)
         "() => { window.a = FXGraphViewer.create({ payload: {base: {nodes: []}}, mount: { root: document.body } }); }"
     )
     assert page.evaluate("() => a.getState().selectedNodeId") is None
+
+
+def test_our_own_pages_carry_the_api_too(open_page: Open) -> None:
+    page = open_page(page_model(4, STAGES[:2]))
+    page.evaluate(
+        "() => { const place = document.createElement('div'); document.body.append(place); const payload ="
+        "{ base: { nodes: [{ id: 'n', x: 0, y: 0, width: 90, height: 30 }], edges: [] }, extensions: {} };"
+        "window.v = fxstore.FXGraphViewer.create({ payload, mount: { root: place } }); v.selectNode('n'); }"
+    )
+    assert page.evaluate("() => v.getState().selectedNodeId") == "n"
+    assert page.evaluate("() => fxstore.selected()") is None
+    assert page.evaluate("() => FXGraphCompare === fxstore.FXGraphCompare")
 
 
 def test_a_page_is_the_same_every_time_and_holds_no_text_of_the_payload() -> None:

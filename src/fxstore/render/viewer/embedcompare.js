@@ -46,6 +46,8 @@ export class EmbeddedCompare {
       typeof viewer?.type === "string" ? this.#make(viewer, document) : viewer,
     );
     this.names = named.map(([name], i) => String(name || `Graph ${i + 1}`));
+    const taken = this.viewers.find((viewer, i) => isTaken(viewer) || this.viewers.indexOf(viewer) !== i);
+    if (taken) throw new TypeError("a viewer stands in one compare at a time, once, and is not destroyed");
     const container = elementOf(layout?.container, document);
     if (!container) throw new TypeError("FXGraphCompare needs layout.container");
     this.layout = merged(LAYOUT, layout);
@@ -234,4 +236,8 @@ export class EmbeddedCompare {
     for (const pane of this.own) pane.destroy();
     this.island.remove();
   }
+}
+
+function isTaken(viewer) {
+  return viewer?.shell === undefined || viewer.destroyed === true || viewer.shell.away === true;
 }

@@ -2,6 +2,7 @@
 
 import { apiOf } from "./api.js";
 import { attachBridge } from "./bridge.js";
+import { attachDeepLink } from "./deeplink.js";
 import { embedApi, unpacked } from "./embedapi.js";
 import { PayloadPage } from "./embedpage.js";
 import { useStyle } from "./island.js";
@@ -16,6 +17,7 @@ async function open() {
   const page = new PayloadPage(root, payload, { alone: true, title });
   document.title = visible(page.scene.header.title || "fxstore");
   useStyle(document.querySelector("style").textContent);
+  attachDeepLink(page.app);
   window.fxstore = { ...apiOf(page.app), ...embedApi(), page };
   window.FXGraphViewer = window.fxstore.FXGraphViewer;
   window.FXGraphCompare = window.fxstore.FXGraphCompare;

@@ -25,7 +25,7 @@ export class PayloadPage {
     this.models = read.viewers.map(({ model }) => model);
     this.layers = new LayerSet(this.models);
     this.layers.colorOf = colorReader(document.createElement("canvas").getContext("2d"));
-    this.layers.setActive([...(read.state.activeExtensions ?? [])].map(String));
+    this.layers.setActive(read.state.activeExtensions);
     this.scene = sceneOf(read.viewers, this.given);
     this.scene.layers = this.layers;
     this.#useSync();

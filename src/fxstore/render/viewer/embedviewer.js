@@ -108,8 +108,6 @@ export class EmbeddedViewer {
     this.core.showReach("down", hops);
   }
 
-  // State
-
   /** @returns {any} a copy: what is selected, found, shown and how */
   getState() {
     return stateOf(this);
@@ -150,7 +148,7 @@ export class EmbeddedViewer {
   #apply(patch) {
     const theme = patch.theme ?? patch.themeName;
     if (theme !== undefined) this.#useTheme(theme);
-    if (patch.activeExtensions !== undefined) this.layers.setActive([...(patch.activeExtensions ?? [])].map(String));
+    if (patch.activeExtensions !== undefined) this.layers.setActive(patch.activeExtensions);
     if (patch.colorBy !== undefined) this.colorBy = String(patch.colorBy ?? BASE);
     if (patch.activeExtensions !== undefined || patch.colorBy !== undefined) this.#repaint();
     if (patch.highlightAncestors !== undefined) this.#useHighlight(patch.highlightAncestors !== false);
@@ -196,8 +194,6 @@ export class EmbeddedViewer {
     if (place < 0) this.#fail(new RangeError(`no node ${JSON.stringify(id)} in this graph`));
     return place;
   }
-
-  // Selection and camera
 
   /** @param {string} id @param {{animate?: boolean, center?: boolean, k?: number}} [options] */
   selectNode(id, options = {}) {
@@ -267,8 +263,6 @@ export class EmbeddedViewer {
     this.shell.pane.relayout();
   }
 
-  // Appearance
-
   /** @param {string} name */
   setTheme(name) {
     this.setState({ theme: name });
@@ -324,8 +318,6 @@ export class EmbeddedViewer {
     change.catch((error) => this.#fail(error));
   }
 
-  // Layers
-
   /** @param {string} id @param {any} layer `{name, legend, nodes}` */
   upsertLayer(id, layer) {
     this.#mutate(() => this.layers.upsert(id, layer));
@@ -361,8 +353,6 @@ export class EmbeddedViewer {
     });
   }
 
-  // Highlight groups
-
   /** @param {string} id @param {Iterable<string>} ids of nodes; unknown ones are left out @param {string} [color] */
   addHighlightGroup(id, ids, color) {
     this.#change("api", () => this.groups.add(id, ids, this.layers.colorOf(color)));
@@ -381,8 +371,6 @@ export class EmbeddedViewer {
   getHighlightGroups() {
     return this.groups.all();
   }
-
-  // Life
 
   /** @param {string} event @param {(event: any) => void} listener @returns {() => void} takes it off again */
   on(event, listener) {

@@ -146,8 +146,12 @@ function addTexts(columns, pool, nodes) {
 /** @param {any} value @returns {string|null} */
 export function plainText(value) {
   if (value === null || value === undefined) return null;
-  if (typeof value === "object") return JSON.stringify(value);
-  return String(value);
+  if (typeof value !== "object") return String(value);
+  try {
+    return JSON.stringify(value) ?? null;
+  } catch {
+    return String(value); // what a host made itself may hold itself
+  }
 }
 
 function shapeText(shape) {

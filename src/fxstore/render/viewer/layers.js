@@ -46,9 +46,10 @@ export class LayerSet {
     return [...out.values()];
   }
 
-  /** @param {string[]} ids */
+  /** @param {Iterable<string>|string|null} ids */
   setActive(ids) {
-    this.active = [...new Set(ids)];
+    const given = typeof ids === "string" ? [ids] : [...(ids ?? [])];
+    this.active = [...new Set(given.map(String))];
   }
 
   /** @param {number} node @returns {[Part, import("./graphjson.js").GraphNode]} */

@@ -1,5 +1,7 @@
 // Which nodes of other graphs a selected node corresponds to, for graphs that bring no sync sets of their own.
 
+import { plainText } from "./jsonscene.js";
+
 const MODES = ["auto", "id", "layer", "none"];
 const QUANTIZE = [/dequantize/i, /quantize|activation_post_process/i];
 
@@ -94,7 +96,7 @@ function idKeys(model, place) {
 /** @returns {string[]} of a list one per item, so that lists match by what they share */
 function valueKeys(value) {
   if (value === null || value === undefined || value === "") return [];
-  return (Array.isArray(value) ? value : [value]).map((one) => `${typeof one} ${JSON.stringify(one)}`);
+  return (Array.isArray(value) ? value : [value]).map((one) => `${typeof one} ${plainText(one)}`);
 }
 
 /** Follows sync sets: what a click on a node shows is one of them. */
