@@ -178,3 +178,25 @@ def test_strip_and_histogram_are_used_with_the_keyboard(open_page: Open) -> None
     assert page.locator(".fx-search input").input_value().startswith("cosine>")
     assert page.evaluate("fxstore.compare.found.nodes.length") > 0
     assert page.locator(".fx-bin[tabindex='0']").count() == 1
+
+
+def test_what_the_legend_finds_is_listed_and_further_overlays_have_a_legend(open_page: Open) -> None:
+    page = open_page(page_model(2, STAGES[:3]))
+    page.evaluate("fxstore.compare.diffPanes(0, 2)")
+    page.locator(".fx-legend button", has_text="removed").click()
+    settle(page)
+    rows = page.locator(".fx-facts-table tr")
+    assert rows.count() == 1
+    assert rows.nth(0).locator("th").text_content().startswith("float: ")
+    chip = rows.nth(0).locator("button").first
+    name = chip.text_content()
+    assert chip.get_attribute("title") == "removed"
+    chip.click()
+    assert page.locator(".fx-status").nth(0).text_content().endswith(name)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    assert page.locator(".fx-about").is_visible()
+    page.evaluate("fxstore.compare.setLayer('border', 1)")
+    assert page.locator(".fx-layer").text_content().startswith("Border: mse")
+    page.evaluate("fxstore.compare.setLayer('border', -1)")
+    assert page.locator(".fx-layer").count() == 0

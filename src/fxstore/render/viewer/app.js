@@ -9,7 +9,7 @@ import { ExportMenu } from "./exportmenu.js";
 import { helpDialog, openHelp } from "./help.js";
 import { whenIdle } from "./idle.js";
 import { actionOf } from "./keys.js";
-import { legend } from "./legend.js";
+import { layerLegend, legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
 import { PaneRow } from "./panes.js";
 import { ScatterPlot } from "./scatter.js";
@@ -18,7 +18,7 @@ import { splitter } from "./splitter.js";
 import { Strip } from "./strip.js";
 import { ThemeSwitch } from "./themeswitch.js";
 import { Tooltip } from "./tooltip.js";
-import { ViewMenu } from "./viewmenu.js";
+import { SLOTS, ViewMenu } from "./viewmenu.js";
 import { FXGraphViewer } from "./viewer.js";
 import { visible } from "./visible.js";
 
@@ -170,6 +170,7 @@ export class PageApp {
     compare.on("searchchange", ({ query, counts }) => this.panes.showCounts(query, counts));
     compare.on("colorchange", () => this.showColor());
     compare.on("foldchange", () => compare.module && this.showDetails());
+    compare.on("searchchange", () => compare.listed && this.showDetails());
     compare.on(
       "reachchange",
       ({ up, down }) => (this.live.textContent = `${up.size} nodes before, ${down.size} after`),
@@ -189,9 +190,14 @@ export class PageApp {
       this.select.append(this.h("option", { value: i }, names[i]));
     this.select.value = String(this.compare.color);
     this.select.title = visible(this.colorings.names[this.compare.color]);
-    const find = (query) => this.compare.search(query);
-    const range = (ends) => this.compare.setRange(ends);
-    this.legend.replaceChildren(legend(this.h, this.compare.coloring, this.themes.theme, { find, range }));
+    const { compare, colorings } = this;
+    const find = (query) => compare.list(query);
+    const range = (ends) => compare.setRange(ends);
+    const layers = Object.entries(compare.layers).filter(([, index]) => index >= 0);
+    this.legend.replaceChildren(
+      legend(this.h, compare.coloring, this.themes.theme, { find, range }),
+      ...layers.map(([slot, index]) => layerLegend(this.h, SLOTS[slot], colorings.at(index), this.themes.theme)),
+    );
     for (const strip of this.strips) strip.fold();
   }
 
@@ -201,7 +207,7 @@ export class PageApp {
 
   showSelection(selection) {
     const { compare } = this;
-    this.dock.classList.toggle("fx-idle", !selection && compare.edge < 0 && !compare.module);
+    this.dock.classList.toggle("fx-idle", !selection && compare.edge < 0 && !compare.module && !compare.listed);
     this.back.disabled = !compare.trail.can(-1);
     this.forward.disabled = !compare.trail.can(1);
     this.answer?.mark(this.compare.row);

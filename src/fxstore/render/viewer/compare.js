@@ -36,6 +36,8 @@ export class FXGraphCompare extends Emitter {
     this.layers = { border: -1, badge: -1, label: -1 };
     this.found = { nodes: [], counts: scene.panes.map(() => 0) };
     this.selection = null;
+    this.listed = false;
+    this.query = "";
     this.module = null;
     this.depth = Infinity;
     this.rows = answerNodes(scene);
@@ -100,13 +102,14 @@ export class FXGraphCompare extends Emitter {
   }
 
   clearSelection() {
-    if (!this.selection && this.row < 0 && this.edge < 0 && !this.module) return;
+    if (!this.selection && this.row < 0 && this.edge < 0 && !this.module && !this.listed) return;
     this.#forget();
     this.emit("selectionchange", null);
   }
 
   #forget() {
-    Object.assign(this, { selection: null, row: -1, edge: -1, module: null, reach: null, hops: { up: 0, down: 0 } });
+    Object.assign(this, { selection: null, row: -1, edge: -1, module: null, reach: null, listed: false });
+    this.hops = { up: 0, down: 0 };
     for (const viewer of this.viewers) viewer.setMarks({ selection: null, edge: -1, reach: null });
   }
 
@@ -270,12 +273,21 @@ export class FXGraphCompare extends Emitter {
 
   /** @param {string} query @returns {{nodes: number[], counts: number[]}} */
   search(query) {
+    this.query = query;
     this.found = this.searchIndex.find(query);
     const hits = this.found.nodes.length ? new Uint8Array(this.scene.nodeCount) : null;
     for (const node of this.found.nodes) hits[node] = 1;
     for (const viewer of this.viewers) viewer.setMarks({ hits });
     this.emit("searchchange", { query, ...this.found });
     return this.found;
+  }
+
+  /** Finds nodes and lists them where details stand. @param {string} query */
+  list(query) {
+    this.#forget();
+    this.listed = true;
+    this.search(query);
+    this.emit("selectionchange", null);
   }
 
   /** Selects the next of the found nodes. @param {1|-1} step */

@@ -2,6 +2,7 @@
 
 import { copyText, tableText } from "./copytext.js";
 import { detailRows } from "./facts.js";
+import { foundList } from "./foundlist.js";
 import { smallHistogram, statisticsOf, statisticsText } from "./histogramrow.js";
 import { edgeDetails, moduleDetails } from "./otherdetails.js";
 import { visible } from "./visible.js";
@@ -39,6 +40,7 @@ export class DetailsPanel {
     const select = (node) => this.select(node);
     if (selection) return this.table(selection, panes);
     if (edge >= 0) return edgeDetails(h, scene, edge, select);
+    if (compare.listed) return foundList(h, compare, panes, select);
     if (!module) return this.facts();
     const toggle = () => compare.toggleFold(module.pane, "module", module.block);
     return moduleDetails(h, scene, module, compare.colorings.overlays(), { select, toggle });

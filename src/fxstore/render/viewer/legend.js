@@ -1,10 +1,12 @@
 // What the colours mean: the scale with its ends, how the values are spread over it, and what is no number.
 
 import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF, STEPS, styleOf, valueAt } from "./coloring.js";
+import { colorName } from "./colorings.js";
 import { UNSAID, brief, formatted, grouped, isTime, withUnit } from "./numbers.js";
 import { histogramOf } from "./profile.js";
 
 const LEAST_HISTOGRAM = 3;
+const MOST_LAYER_KEYS = 4;
 
 /**
  * @param {ReturnType<import("./dom.js").builder>} h @param {import("./coloring.js").Coloring} coloring
@@ -24,6 +26,16 @@ export function legend(h, coloring, theme, actions = null) {
       ? [...categories(h, coloring, style, theme, actions?.find), ...specials(h, coloring, style, theme)]
       : [scale(h, coloring, style, actions), ...specials(h, coloring, style, theme)];
   return h("div", { class: "fx-legend", role: "group", "aria-label": "Legend" }, ...parts);
+}
+
+/** What an overlay beside the one that fills the boxes means, in brief. @returns {HTMLElement} */
+export function layerLegend(h, slot, coloring, theme) {
+  const style = styleOf(coloring, theme);
+  const keys = coloring.categories ? categories(h, coloring, style, theme).slice(0, MOST_LAYER_KEYS) : [];
+  const rest = (coloring.categories?.length ?? 0) - keys.length;
+  const parts = coloring.categories ? [...keys, rest > 0 && `${rest} more`] : [scale(h, coloring, style, null)];
+  const name = h("span", { class: "fx-muted", title: colorName(coloring) }, `${slot}: ${coloring.metric}`);
+  return h("div", { class: "fx-legend fx-layer", role: "group", "aria-label": `Legend of ${slot}` }, name, ...parts);
 }
 
 /**

@@ -2,7 +2,8 @@
 
 import { choice, menu, tick } from "./menu.js";
 
-const SLOTS = { border: "Border", badge: "Dot", label: "Second line" };
+/** Where overlays beside the one that fills the boxes are shown. */
+export const SLOTS = { border: "Border", badge: "Dot", label: "Second line" };
 
 export class ViewMenu {
   /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare @param {{scatter: () => void}} actions */
