@@ -200,3 +200,13 @@ def test_what_the_legend_finds_is_listed_and_further_overlays_have_a_legend(open
     assert page.locator(".fx-layer").text_content().startswith("Border: mse")
     page.evaluate("fxstore.compare.setLayer('border', -1)")
     assert page.locator(".fx-layer").count() == 0
+
+
+def test_paper_is_white_and_the_screen_stays_dark(open_page: Open) -> None:
+    page = open_page(page_model(2, STAGES[:2]), color_scheme="dark")
+    corner = "fxstore.viewers.map((viewer) => viewer.context.getImageData(2, 2, 1, 1).data[0])"
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert min(page.evaluate(corner)) > 200, "drawn at once"
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    settle(page)
+    assert max(page.evaluate(corner)) < 60

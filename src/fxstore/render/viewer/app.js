@@ -181,6 +181,7 @@ export class PageApp {
 
   setTheme(theme) {
     this.compare?.setTheme(theme);
+    if (this.themes?.paper) for (const viewer of this.compare.viewers) viewer.drawNow();
     if (this.select) this.showColor();
   }
 

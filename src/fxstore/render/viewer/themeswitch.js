@@ -15,14 +15,28 @@ export class ThemeSwitch {
     this.root = root;
     this.changed = changed;
     this.choice = "system";
+    this.paper = false;
     this.query = root.ownerDocument.defaultView.matchMedia("(prefers-color-scheme: dark)");
     this.button = h("button", { onclick: () => this.next() });
     this.follow = () => this.choice === "system" && this.apply();
     this.query.addEventListener("change", this.follow);
+    this.window = root.ownerDocument.defaultView;
+    this.toPaper = () => this.onPaper(true);
+    this.fromPaper = () => this.onPaper(false);
+    this.window.addEventListener("beforeprint", this.toPaper);
+    this.window.addEventListener("afterprint", this.fromPaper);
+    this.apply();
+  }
+
+  /** Paper is white. @param {boolean} paper */
+  onPaper(paper) {
+    if (this.paper === paper) return;
+    this.paper = paper;
     this.apply();
   }
 
   get theme() {
+    if (this.paper) return THEMES.light;
     return this.choice === "system" ? THEMES[this.query.matches ? "dark" : "light"] : THEMES[this.choice];
   }
 
@@ -51,5 +65,7 @@ export class ThemeSwitch {
 
   destroy() {
     this.query.removeEventListener("change", this.follow);
+    this.window.removeEventListener("beforeprint", this.toPaper);
+    this.window.removeEventListener("afterprint", this.fromPaper);
   }
 }

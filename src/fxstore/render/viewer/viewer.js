@@ -214,6 +214,11 @@ export class FXGraphViewer extends Emitter {
     return true;
   }
 
+  /** Draws at once: paper does not wait for a frame. */
+  drawNow() {
+    this.#frame();
+  }
+
   redraw() {
     this.frame ??= this.window.requestAnimationFrame(() => this.#frame());
   }
