@@ -133,7 +133,8 @@ def colours(page: Any) -> None:
     page.get_by_label("Dot").select_option(label="role")
     page.get_by_label("Second line").select_option(index=1)
     page.get_by_role("button", name="Colour what changed").click()
-    assert "changed" in page.locator(".fx-legend").text_content()
+    assert "changed" in page.locator(".fx-legend").first.text_content()
+    assert page.locator(".fx-layer").count() == 3, "each further overlay has its legend"
     page.locator(".fx-by select").select_option(index=0)
     page.locator(".fx-range summary").click()
     page.get_by_label("Lower end of the scale").fill("0.9999")
