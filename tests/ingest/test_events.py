@@ -68,49 +68,6 @@ class TestAlignment:
             assert found == list(range(len(kinds)))
 
 
-class Net(torch.nn.Module):
-    """A delegate of several operators, portable kernels between delegates, and one of them twice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = torch.nn.Linear(4, 4)
-        self.second = torch.nn.Linear(4, 4)
-
-    def forward(self, x: Any) -> Any:
-        y = torch.sigmoid(self.first(x)) + 1.5
-        y = torch.cumsum(y, 1)
-        return torch.tanh(self.second(y))
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The network lowered and run: live objects, and files of the program, the record, the dump and its buffer."""
-    import warnings
-
-    from fxstore.ingest.device import run_pte
-
-    folder = tmp_path_factory.mktemp("traced")
-    torch.manual_seed(0)
-    inputs = (torch.randn(2, 4),)
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
-        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-        from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
-
-        program = to_edge_transform_and_lower(
-            torch.export.export(Net().eval(), inputs),
-            partitioner=[XnnpackPartitioner()],
-            compile_config=EdgeCompileConfig(_check_ir_validity=False),
-            generate_etrecord=True,
-        ).to_executorch()
-        program.get_etrecord().save(str(folder / "net.etrecord"))
-    (folder / "net.pte").write_bytes(program.buffer)
-    run = run_pte(program.buffer, [("forward", inputs)] * 2)
-    (folder / "net.etdp").write_bytes(run.etdump)
-    (folder / "net.bin").write_bytes(run.debug)
-    return {"program": program, "folder": folder, "inputs": inputs, "run": run}
-
-
 @pytest.fixture
 def store() -> Iterable[fxstore.Store]:
     with fxstore.connect(":memory:") as opened:
@@ -167,63 +124,6 @@ def test_a_record_has_its_times_by_handle_and_shared_ones_say_so(
     shared = lines(store, "latency_shared")
     assert {row[7] for row in shared} >= {"sigmoid", "tanh"}
     assert all("XnnpackBackend" in row[5] for row in shared)
-
-
-def test_an_inspector_gives_the_same_times_as_its_file(store: fxstore.Store, compiled: dict[str, Any]) -> None:
-    both = {}
-    for name, source in (("file", compiled["folder"] / "net.etdp"), ("live", inspector(compiled))):
-        store.ingest({"runtime": compiled["program"], "latency": source}, name=name)
-        rows = store.sql(f"{EVENTS} AND m.run_id = (SELECT run_id FROM runs WHERE name = '{name}')").fetchall()
-        both[name] = sorted(
-            (row[0] or "", row[2], row[3], row[4] or 0, round(row[6])) for row in rows if row[2] != "latency_framework"
-        )
-    assert [row[:4] for row in both["live"]] == [row[:4] for row in both["file"]]
-    assert max(abs(a[4] - b[4]) for a, b in zip(both["live"], both["file"], strict=True)) <= 1
-
-
-LOGGED = (
-    "SELECT n.stage, n.name, m.port, m.metric, m.value, m.status, m.sample FROM metrics m JOIN overlays o "
-    "USING (overlay_id) JOIN nodes n USING (nid) WHERE o.name = 'runtime values' AND o.run_id = '{}' ORDER BY ALL"
-)
-
-
-def inspector(compiled: dict[str, Any], **options: Any) -> Any:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from executorch.devtools import Inspector
-
-        return Inspector(etdump_path=str(compiled["folder"] / "net.etdp"), **options)
-
-
-def test_an_inspector_gives_the_same_values_as_its_files(store: fxstore.Store, compiled: dict[str, Any]) -> None:
-    buffer = str(compiled["folder"] / "net.bin")
-    file = store.ingest(
-        {"runtime": compiled["program"]}, name="file", etdump=compiled["folder"] / "net.etdp", debug_buffer=buffer
-    )
-    live = store.ingest({"runtime": compiled["program"], "run": inspector(compiled, debug_buffer_path=buffer)})
-    told = store.sql(LOGGED.format(live.run_id)).fetchall()
-    assert told == store.sql(LOGGED.format(file.run_id)).fetchall()
-    assert {row[1] for row in told if row[4] is not None} >= {"aten_cumsum_default"}
-    assert {row[6] for row in told} == {0, 1}
-
-
-def test_an_inspector_with_its_record_is_compared_like_its_files(
-    store: fxstore.Store, compiled: dict[str, Any]
-) -> None:
-    folder = compiled["folder"]
-    seen = inspector(compiled, debug_buffer_path=str(folder / "net.bin"), etrecord=compiled["program"].get_etrecord())
-    run = store.ingest(seen, inputs=[compiled["inputs"]] * 2)
-    assert [stage for stage in run.stages if stage in ("exported", "edge")] == ["exported", "edge"]
-    found = store.sql("SELECT name, value FROM worst('cosine')").fetchall()
-    assert found
-    assert all(value == pytest.approx(1.0, abs=1e-5) for _, value in found)
-
-
-def test_an_inspector_without_a_buffer_has_no_values_not_zeros(store: fxstore.Store, compiled: dict[str, Any]) -> None:
-    store.ingest({"runtime": compiled["program"], "run": inspector(compiled)})
-    assert store.sql("SELECT count(*) FROM overlays WHERE name = 'runtime values'").fetchall() == [(0,)]
 
 
 def test_events_of_another_program_are_listed_and_lie_nowhere(
@@ -289,6 +189,8 @@ class TestBackends:
         assert any("MadeUpBackend and portable" in str(reason) for reason in reasons), reasons
 
     def test_a_run_without_delegates_has_none(self, store: fxstore.Store, compiled: dict[str, Any]) -> None:
+        from tests.ingest.traced import Net
+
         store.ingest(torch.export.export(Net().eval(), compiled["inputs"]))
         assert store.sql(self.QUERY).fetchall() == []
 
