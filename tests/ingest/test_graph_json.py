@@ -136,16 +136,36 @@ def test_node_data_lies_on_the_stage_of_its_graph(tmp_path: Path) -> None:
         )
 
 
-def vendor_adapter(patch: pytest.MonkeyPatch) -> Any:
-    """Model Explorer's adapter of exported programs, without the server that importing the package starts up."""
+def vendor_package(patch: pytest.MonkeyPatch) -> None:
+    """Makes Model Explorer's modules importable, without the server that importing the package starts up."""
     found = importlib.util.find_spec("model_explorer")
     if found is None:
         pytest.skip("needs ai-edge-model-explorer")
     package = types.ModuleType("model_explorer")
     package.__path__ = list(found.submodule_search_locations or [])
     patch.setitem(sys.modules, "model_explorer", package)
+
+
+def vendor_adapter(patch: pytest.MonkeyPatch) -> Any:
+    vendor_package(patch)
     name = "model_explorer.pytorch_exported_program_adapter_impl"
     return importlib.import_module(name).PytorchExportedProgramAdapterImpl
+
+
+def test_node_data_that_model_explorers_own_builder_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vendor_package(monkeypatch)
+    data = importlib.import_module("model_explorer.node_data_builder")
+    results = {"s|1": data.NodeDataResult(value=0.25), "add|1": data.NodeDataResult(value="low", bgColor="#fff")}
+    built = data.ModelNodeData(graphsData={"main": data.GraphNodeData(results=results, name="acc")})
+    built.save_to_file(str(tmp_path / "acc.json"))
+    write(tmp_path / "g.json", {"graphs": [SPLIT]})
+    with fxstore.connect(":memory:") as store:
+        run = store.ingest({"net": tmp_path / "g.json", "acc": tmp_path / "acc.json"})
+        query = "SELECT n.name, m.metric, m.value, m.text FROM metrics m JOIN nodes n USING (nid) "
+        query += "JOIN overlays o USING (overlay_id) WHERE o.kind <> 'static' ORDER BY 1"
+        found = store.sql(query).fetchall()
+    assert run.status == "complete"
+    assert found == [("add|1", "acc", None, "low"), ("s|1", "acc", 0.25, None)]
 
 
 def test_a_file_that_model_explorers_own_adapter_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,6 +231,29 @@ PAYLOAD = {
         }
     },
 }
+
+
+def test_a_comparison_that_the_exporter_wrote(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from fxstore.fx_viewer import FXGraphCompareExporter, FXGraphExporter
+    from fxstore.ingest.capture import capture_program
+
+    program = torch.export.export(torch.nn.Linear(2, 3), (torch.ones(1, 2),))
+    sources = {"float": program, "edge": program.run_decompositions()}
+    exporters = {name: FXGraphExporter(source.graph_module) for name, source in sources.items()}
+    FXGraphCompareExporter(exporters).export_json(tmp_path / "both.json")
+    stages = adapters.read(tmp_path / "both.json").stages
+    assert [(stage.name, stage.status) for stage in stages] == [("float", "complete"), ("edge", "complete")]
+    for stage in stages:
+        (own,) = capture_program(sources[stage.name])
+        assert list(rows(stage.graphs[0])) == list(rows(own))
+        assert [e[:1] + e[2:3] for e in edges(stage.graphs[0])] == [e[:1] + e[2:3] for e in edges(own)]
+
+
+def test_a_payload_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "later.json", {**PAYLOAD, "schema": "fxstore.graph", "version": 2})
+    with pytest.raises(SourceError, match="version 2; this fxstore reads up to 1"):
+        adapters.read(tmp_path / "later.json")
 
 
 def test_a_payload_gives_its_graph_and_its_extensions(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Payloads of the fx_viewer: ``{"base": {"nodes", "edges"}, "extensions": {…}}``, one graph and its overlays.
 
-What compares several holds a payload for each: a dict from their names, or a list, whose items may have a ``name``.
+What compares several holds a payload for each: ``{"viewers": [{"name", "payload"}]}``, as
+:class:`fxstore.fx_viewer.FXGraphCompareExporter` writes it, a dict from their names, or a list, whose items may have a
+``name``.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from fxstore.ingest.build import NO_VALUE, NOWHERE, Place, Value
 from fxstore.ingest.described import Node, Use, graph_of
 from fxstore.ingest.names import module_path, op_type
 from fxstore.ingest.overlays import NodeOverlay
-from fxstore.ingest.typed_json import each, member, optional
+from fxstore.ingest.typed_json import Malformed, each, member, optional
 from fxstore.records import Stage
 
+_VERSION = 1
 _OPS = frozenset({"placeholder", "get_attr", "call_function", "call_module", "call_method", "output"})
 _SHOWN_ELSEWHERE = frozenset({"op", "name", "target", "args", "kwargs", "tensor_shape", "dtype", "debug_handle"})
 
@@ -26,6 +29,10 @@ def is_payload(document: object) -> bool:
 
 def several(document: object) -> dict[str, object]:
     """Returns the payloads of a document by name, in order; none where it is anything else."""
+    if isinstance(document, dict) and isinstance(document.get("viewers"), list):
+        viewers = [one for one in document["viewers"] if isinstance(one, dict) and is_payload(one.get("payload"))]
+        payloads = [{**one["payload"], "name": one.get("name")} for one in viewers]
+        return several(payloads) if len(viewers) == len(document["viewers"]) else {}
     if isinstance(document, dict) and document and all(map(is_payload, document.values())):
         return {str(name): payload for name, payload in document.items()}
     if isinstance(document, list) and document and all(map(is_payload, document)):
@@ -36,6 +43,17 @@ def several(document: object) -> dict[str, object]:
             found[name if name not in found else f"{name} #{number + 1}"] = payload
         return found
     return {}
+
+
+def check_version(document: object) -> None:
+    """Raises where a document is of a later version than this reads; one that names none is the prototype's.
+
+    Raises:
+        Malformed: It is.
+    """
+    version = optional(document, "version", int) if isinstance(document, dict) else None
+    if version is not None and version > _VERSION:
+        raise Malformed(f"is a payload of version {version}; this fxstore reads up to {_VERSION}")
 
 
 def stage_of(document: object, name: str = "") -> Stage:

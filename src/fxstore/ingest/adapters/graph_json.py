@@ -42,6 +42,7 @@ class GraphJsonAdapter:
         try:
             if shape == "graphs":
                 return _ingested(model_explorer.stages_of(document))
+            fx_viewer_payload.check_version(document)
             if shape == "payload":
                 stage = fx_viewer_payload.stage_of(document)
                 return _ingested([stage]).with_overlays(fx_viewer_payload.overlays_of(document))
