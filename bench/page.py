@@ -3,7 +3,8 @@
 Run from the repository's root: ``python -m bench.page [NODES ...]``. The graphs are layers of a real export, chained.
 Times are medians in milliseconds; painted means that the frame was shown. CPU is that of all threads of all
 of Chromium's processes, less what opening an empty page, or waiting for the same frames without doing anything, costs.
-Each page is opened several times and the least CPU counts, since other work on the machine only ever adds.
+Each page is opened several times, each time by a new process, and the least CPU counts, since other work on the machine
+only ever adds.
 """
 
 from __future__ import annotations
@@ -108,45 +109,43 @@ def _descends(pid: int, root: int, parents: dict[int, int]) -> bool:
 
 
 class Driver:
-    """One page in a fresh profile."""
+    """One page, each time in a fresh profile and process."""
 
     def __init__(self, browser: Any, url: str, calls: dict[str, str]) -> None:
-        self._url, self._calls = url, calls
-        self._context = browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
-        self._page = self._context.new_page()
-        self._page.set_default_timeout(120_000)
+        self._browser, self._url, self._calls = browser, url, calls
         self._empty = Path(url.removeprefix("file://")).parent / "empty.html"
         self._empty.write_text("<!doctype html><title>empty</title>", encoding="utf-8")
-        self._page.goto(self._empty.as_uri())
-        self._page.wait_for_timeout(1500)
 
     def measure(self) -> dict[str, float]:
         """Opens the page, uses it and returns what that took."""
         opened = [self._open() for _ in range(OPENED)]
-        out = {
-            "open": statistics.median(wall for wall, _ in opened),
-            "open cpu": min(cpu for _, cpu in opened),
-        }
+        walls, cpus, nothings = zip(*opened, strict=True)
+        out = {"open": statistics.median(walls), "open cpu": min(cpus) - min(nothings)}
         self._page.evaluate(f"() => {{ {self._calls['fit']} }}")
         self._page.wait_for_timeout(2000)
         for what in REPEATS:
             nothing = self._steps("", what)[1]
             wall, cpu = self._steps(self._calls[what], what)
             out[what], out[f"{what} cpu"] = wall, max(0.0, cpu - nothing)
-        devtools = self._context.new_cdp_session(self._page)
+        devtools = self._page.context.new_cdp_session(self._page)
         devtools.send("HeapProfiler.collectGarbage")
         used = devtools.send("Runtime.getHeapUsage")
         out["heap MB"] = (used["usedSize"] + used.get("backingStorageSize", 0)) / 1e6
-        self._context.close()
         return out
 
-    def _open(self) -> tuple[float, float]:
-        """Returns milliseconds until it was painted, and CPU beyond that of an empty page."""
+    def _open(self) -> tuple[float, float, float]:
+        """Returns milliseconds until it was painted, its CPU, and that of an empty page."""
+        for context in self._browser.contexts:
+            context.close()
+        context = self._browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
+        self._page = context.new_page()
+        self._page.set_default_timeout(120_000)
+        self._timed(self._empty.as_uri(), "true")
+        self._page.wait_for_timeout(1500)
         nothing = self._timed(f"{self._empty.as_uri()}?again", "true")[1]
         self._page.wait_for_timeout(300)
         wall, cpu = self._timed(self._url, self._calls["ready"])
-        self._page.wait_for_timeout(300)
-        return wall, cpu - nothing
+        return wall, cpu, nothing
 
     def _timed(self, url: str, ready: str) -> tuple[float, float]:
         before = cpu_ms(os.getpid())
