@@ -1,6 +1,7 @@
 // Graph payloads in JSON, layers, synchronisation and layouts, without a page.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { colorReader } from "../../src/fxstore/render/viewer/csscolor.js";
 import { controlsOf, layoutOf, merged } from "../../src/fxstore/render/viewer/embedlayout.js";
@@ -352,14 +353,14 @@ test("sync sets of the payload are followed, by focus where a node is in several
     viewers: [FLOAT, EDGE].map((payload, i) => ({ name: `v${i}`, payload })),
     sync: { mode: "auto" },
     sync_sets: [
-      [[0, "linear", true], [1, "mm", true], [1, "t", false], [5, "x", true], "bad"],
+      [[0, "linear", true], [1, "mm", true], [1, "t", false], [5, "x", true], ["constructor", "x", true], "bad"],
       [
         [0, "relu", true],
         [1, "fused", true],
         [0, "linear", false],
       ],
     ],
-    focus: [{ linear: 1, nobody: 0 }],
+    focus: [{ linear: 1, nobody: 0, x: "length" }],
     state: {},
   };
   assert.ok(isCompare(compare));
@@ -408,4 +409,29 @@ test("controls follow preset, slot and flags", () => {
   assert.equal(controls(undefined, { preset: "headless" }, ["toolbar"]).toolbar, true);
   assert.equal(controls({ controls: { theme: false } }, {}).theme, false);
   assert.deepEqual(merged({ a: { b: 1, c: [1] } }, { a: { c: [2], d: undefined } }), { a: { b: 1, c: [2] } });
+});
+
+test("payloads that were saved once stay readable", () => {
+  const saved = (name) => JSON.parse(readFileSync(new URL(`./saved/${name}.json`, import.meta.url), "utf8"));
+  const graph = show(saved("prototype_graph"));
+  assert.deepEqual([graph.scene.nodeCount, graph.scene.edgeSrc.length, graph.models[0].notes.length], [6, 3, 0]);
+  assert.deepEqual([...graph.layers.names().keys()], ["lat", "part"]);
+  const counterpart = (read, node) => {
+    const scene = sceneOf(read.viewers, read);
+    const models = read.viewers.map(({ model }) => model);
+    if (!read.sets.length)
+      scene.sync = new SceneSync(new LayerSet(models).parts, new Matcher(models, syncMode(read.sync)));
+    return selectionOf(scene, node).shares[1].members.map(({ node: other }) => scene.text("name", other));
+  };
+  assert.deepEqual(counterpart(readCompare(saved("prototype_compare")), 2), ["n2"]);
+  const ours = readCompare(saved("compare_v1"));
+  assert.deepEqual(counterpart(ours, 0), ["n1", "n2"]);
+  const [pane] = sceneOf(ours.viewers, ours).panes;
+  assert.deepEqual(
+    pane.graphs.map(({ title, nodes, blocks }) => [title, nodes, blocks]),
+    [
+      ["", 5, 1],
+      ["true", 1, 0],
+    ],
+  );
 });

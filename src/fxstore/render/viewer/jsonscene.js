@@ -232,7 +232,7 @@ function addSets(columns, viewers, firsts, count, sets, focus) {
   const members = sets.map((set) =>
     (Array.isArray(set) ? set : []).flatMap((member) => {
       const [viewer, id, primary] = Array.isArray(member) ? member : [];
-      const place = viewers[viewer]?.model.place(id) ?? -1;
+      const place = Number.isInteger(viewer) ? (viewers[viewer]?.model.place(id) ?? -1) : -1;
       return place < 0 ? [] : [[firsts[viewer] + place, Number(primary === true)]];
     }),
   );
@@ -253,7 +253,7 @@ function focusOf(viewers, firsts, count, members, focus) {
     if (typeof shown !== "object" || shown === null || !viewers[viewer]) continue;
     for (const [id, set] of Object.entries(shown)) {
       const place = viewers[viewer].model.place(id);
-      if (place >= 0 && members[set]) out[firsts[viewer] + place] = set;
+      if (place >= 0 && Number.isInteger(set) && members[set]) out[firsts[viewer] + place] = set;
     }
   }
   return out;

@@ -115,7 +115,7 @@ export class SetMatcher {
     for (const [model, shown] of focus.entries())
       for (const [id, number] of Object.entries(models[model] ? (shown ?? {}) : {})) {
         const place = models[model].place(id);
-        if (place >= 0 && this.sets[number]) this.focus[model].set(place, number);
+        if (place >= 0 && Number.isInteger(number) && this.sets[number]) this.focus[model].set(place, number);
       }
   }
 
@@ -130,7 +130,7 @@ export class SetMatcher {
 
 function memberOf(models, member) {
   const [model, id, primary] = Array.isArray(member) ? member : [];
-  const place = models[model]?.place(id) ?? -1;
+  const place = Number.isInteger(model) ? (models[model]?.place(id) ?? -1) : -1;
   return place < 0 ? [] : [{ model, place, primary: primary === true }];
 }
 
