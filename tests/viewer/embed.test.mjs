@@ -12,6 +12,7 @@ import { labelOf, linesOf } from "../../src/fxstore/render/viewer/label.js";
 import { givenColoring, LayerColorings } from "../../src/fxstore/render/viewer/layercolors.js";
 import { LayerSet } from "../../src/fxstore/render/viewer/layers.js";
 import { FIRST_STEP, NO_DATA, OTHER, styleOf } from "../../src/fxstore/render/viewer/coloring.js";
+import { SearchIndex } from "../../src/fxstore/render/viewer/search.js";
 import { selectionOf } from "../../src/fxstore/render/viewer/selection.js";
 import { Matcher, SceneSync, SetMatcher, syncMode } from "../../src/fxstore/render/viewer/sync.js";
 import { THEMES } from "../../src/fxstore/render/viewer/themes.js";
@@ -229,6 +230,23 @@ test("legends that differ stand under their panes' titles, equal ones once", () 
     ["y", undefined],
     ["z", "pane 2"],
   ]);
+});
+
+test("what layers know of nodes can be searched for", () => {
+  const nodes = { a: { info: { ms: 3 } }, b: { info: { ms: "NaN" } }, c: { info: { ms: 0.5, part: "cpu" } } };
+  const { layers, scene } = show(
+    chain([{ id: "a" }, { id: "b", note: "Odd" }, { id: "c" }, { id: "d" }], { lat: { name: "Latency", nodes } }),
+  );
+  const index = new SearchIndex(scene, new LayerColorings(scene, layers));
+  const found = (query) => index.find(query).nodes.map((node) => scene.text("name", node));
+  assert.deepEqual(found("ms>1"), ["a"]);
+  assert.deepEqual(found("latency.ms<=0.5"), ["c"]);
+  assert.deepEqual(found("ms:nan"), ["b"]);
+  assert.deepEqual(found("ms:none"), ["d"]);
+  assert.deepEqual(found("info:odd"), ["b"]);
+  assert.deepEqual(found("info:cpu"), []);
+  layers.setActive(["lat"]);
+  assert.deepEqual(found("info:cpu"), ["c"]);
 });
 
 test("base colours are the payload's where it has any, else those of roles", () => {

@@ -1,8 +1,11 @@
 // Colourings of a scene that was made from JSON: the payload's own colours, one colouring per layer, and what a node is.
 
-import { FIRST_STEP, NO_DATA, OTHER, roleColoring } from "./coloring.js";
+import { FIRST_STEP, MINUS_INF, NAN, NO_DATA, OTHER, PLUS_INF, roleColoring } from "./coloring.js";
 import { colorName } from "./colorings.js";
 import { BASE } from "./layers.js";
+
+/** What JSON has no number for, as payloads write it. */
+const WRITTEN = { NaN: NAN, Infinity: PLUS_INF, "-Infinity": MINUS_INF };
 
 export class LayerColorings {
   #made = new Map();
@@ -19,6 +22,7 @@ export class LayerColorings {
   /** After layers have changed. */
   refresh() {
     this.#made.clear();
+    this.numbers = null;
     const layers = [...this.layers.names()];
     /** @type {string[]} */
     this.keys = [BASE, ...layers.map(([id]) => id), ...this.#added.map((_, i) => `added ${i}`)];
@@ -72,11 +76,28 @@ export class LayerColorings {
     return [this.at(0), ...this.#added].filter(({ texts }) => texts?.length);
   }
 
+  /** @returns {any[]} numbers that layers know of nodes, for the search: `ms>3`, `Latency.ms>3` */
   numeric() {
-    return [];
+    this.numbers ??= this.layers.numericFields().flatMap(({ layer, name, field }) => {
+      const read = fieldNumbers(this.scene, (node) => this.layers.value(layer, field, node));
+      return [field, `${name}.${field}`].map((metric) => ({ ...read, metric, name: metric, unit: null }));
+    });
+    return this.numbers;
   }
 
   warm() {}
+}
+
+/** Buckets and values of a field, as a metric has them. */
+function fieldNumbers(scene, valueOf) {
+  const buckets = new Uint8Array(scene.nodeCount).fill(NO_DATA);
+  const values = new Float64Array(scene.nodeCount).fill(NaN);
+  for (let node = 0; node < buckets.length; node++) {
+    const value = valueOf(node);
+    if (Object.hasOwn(WRITTEN, value)) buckets[node] = WRITTEN[value];
+    else if (typeof value === "number") [buckets[node], values[node]] = [FIRST_STEP, value];
+  }
+  return { buckets, values, categories: null };
 }
 
 /** One legend where all graphs have the same, else each one's own under its pane's title. */

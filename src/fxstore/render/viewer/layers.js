@@ -108,6 +108,23 @@ export class LayerSet {
     return this.colorOf(layer === BASE ? fill : model.said(layer, node - first)?.fill_color);
   }
 
+  /** @returns {{layer: string, name: string, field: string}[]} keys of layers' `info` that hold a number somewhere */
+  numericFields() {
+    const out = new Map();
+    for (const { model } of this.parts)
+      for (const [layer, { name, nodes }] of model.layers)
+        for (const { info } of nodes.values())
+          for (const field in isObject(info) ? info : {})
+            if (typeof info[field] === "number") out.set(`${layer}\n${field}`, { layer, name, field });
+    return [...out.values()];
+  }
+
+  /** @param {string} layer @param {string} field @param {number} node @returns {any} */
+  value(layer, field, node) {
+    const [{ model, first }] = this.at(node);
+    return model.said(layer, node - first)?.info?.[field];
+  }
+
   /** @param {string} layer @param {number} node @returns {string|null} what a layer says of it, in one line */
   words(layer, node) {
     const [{ model, first }] = this.at(node);

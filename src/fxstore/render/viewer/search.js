@@ -107,6 +107,8 @@ export class SearchIndex {
       const ends = graphs.map((graph) => ({ end: graph.first + graph.nodes, holds: within(graph.title) }));
       return (node) => ends.find(({ end }) => node < end).holds;
     }
+    const { layers } = this.scene;
+    if (field === "attrs" && layers) return (node) => layers.rows(node).some((row) => within(row.join(" ")));
     return this.inTexts([field], text);
   }
 }

@@ -14,6 +14,7 @@ const FIELDS = {
   source: "source_file",
   code: "source_code",
   attrs: "attrs",
+  info: "attrs",
   stage: "stage",
   graph: "graph",
 };
