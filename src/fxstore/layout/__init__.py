@@ -5,5 +5,6 @@ from fxstore.layout.beside import agrees
 from fxstore.layout.columns import Columns, columns
 from fxstore.layout.drawing import draw
 from fxstore.layout.model import Drawing, Folding
+from fxstore.layout.wrap import wrapped
 
-__all__ = ["Columns", "Drawing", "Folding", "Stretch", "agrees", "align", "columns", "draw", "stretched"]
+__all__ = ["Columns", "Drawing", "Folding", "Stretch", "agrees", "align", "columns", "draw", "stretched", "wrapped"]

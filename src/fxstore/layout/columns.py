@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 
@@ -56,33 +57,48 @@ def columns(drawing: Drawing, sizes: npt.ArrayLike) -> Columns:
         drawing: The drawing.
         sizes: (n, 2) width and height of each node's box.
     """
-    whole = np.array([0.0, drawing.height])
-    if drawing.height <= MOST_ASPECT * drawing.width:
-        return Columns(whole, drawing.width)
-    heights = np.asarray(sizes, np.float64).reshape(-1, 2)[:, 1]
-    places, cost = _places(drawing, heights)
-    count = ceil(sqrt(drawing.height / (drawing.width + GAP_PARTS)))
-    share = drawing.height / count
+    return Columns(cut_together([drawing], [sizes]), drawing.width)
+
+
+def cut_together(drawings: Sequence[Drawing], sizes: Sequence[npt.ArrayLike]) -> Doubles:
+    """Returns the heights at which drawings that stand beside each other are cut, the first 0, the last the end.
+
+    Args:
+        drawings: The drawings, brought to equal heights.
+        sizes: Per drawing the (n, 2) widths and heights of its boxes.
+    """
+    width, height = sum(d.width for d in drawings), max([d.height for d in drawings], default=0.0)
     cuts = [0.0]
-    while drawing.height - cuts[-1] > share * (1 + SEARCH):
-        low, high = np.searchsorted(places, [cuts[-1] + share * (1 - SEARCH), cuts[-1] + share * (1 + SEARCH)])
-        if low == len(places):
-            break
-        best = low + np.argmin(cost[low : max(high, low + 1)])
-        cuts.append(float(places[best]))
-    return Columns(np.array([*cuts, drawing.height]), drawing.width)
+    if height > MOST_ASPECT * width:
+        places, cost = _places(drawings, sizes)
+        count = ceil(sqrt(height / (width + GAP_PARTS * len(drawings))))
+        share = height / count
+        while height - cuts[-1] > share * (1 + SEARCH):
+            low, high = np.searchsorted(places, [cuts[-1] + share * (1 - SEARCH), cuts[-1] + share * (1 + SEARCH)])
+            if low == len(places):
+                break
+            best = low + np.argmin(cost[low : max(high, low + 1)])
+            cuts.append(float(places[best]))
+    return np.array([*cuts, height])
 
 
-def _places(drawing: Drawing, heights: Doubles) -> tuple[Doubles, Longs]:
+def _places(drawings: Sequence[Drawing], sizes: Sequence[npt.ArrayLike]) -> tuple[Doubles, Longs]:
     """Returns the heights that no node's box is at, and how many lines and module boxes are there."""
-    top, bottom = np.sort(drawing.y - heights / 2), np.sort(drawing.y + heights / 2)
+    half = np.concatenate([np.asarray(own, np.float64).reshape(-1, 2)[:, 1] for own in sizes]) / 2
+    y = np.concatenate([d.y for d in drawings]).astype(np.float64)
+    top, bottom = np.sort(y - half), np.sort(y + half)
     clear = np.searchsorted(top, bottom, side="right") == np.arange(1, len(bottom) + 1)
     middles = bottom[clear][:-1]
     places = np.unique((middles + top[np.minimum(np.searchsorted(top, middles), len(top) - 1)]) / 2)
-    boxes = drawing.block_boxes.astype(np.float64)
+    boxes = np.concatenate([d.block_boxes for d in drawings]).astype(np.float64)
     cost = np.searchsorted(np.sort(boxes[:, 1]), places) - np.searchsorted(np.sort(boxes[:, 1] + boxes[:, 3]), places)
-    drawn = np.flatnonzero(np.diff(drawing.offsets) > 0)
-    ends = np.stack([drawing.points[drawing.offsets[drawn], 1], drawing.points[drawing.offsets[drawn + 1] - 1, 1]])
+    ends = np.concatenate([_line_ends(d) for d in drawings], axis=1)
     begun = np.searchsorted(np.sort(ends.min(axis=0)), places)
     ended = np.searchsorted(np.sort(ends.max(axis=0)), places)
     return places, np.asarray(cost + begun - ended, np.int64)
+
+
+def _line_ends(drawing: Drawing) -> npt.NDArray[np.float32]:
+    """Returns the two ends' heights of each line that is drawn."""
+    drawn = np.flatnonzero(np.diff(drawing.offsets) > 0)
+    return np.stack([drawing.points[drawing.offsets[drawn], 1], drawing.points[drawing.offsets[drawn + 1] - 1, 1]])
