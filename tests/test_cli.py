@@ -54,7 +54,7 @@ def test_compare_never_overwrites_without_force(store: Path, capsys: pytest.Capt
     assert run(["compare", "-o", "page.html"]) == 2
     assert capsys.readouterr().err.splitlines() == ["fxstore: page.html exists", "  pass -f to overwrite it"]
     assert Path("page.html").read_bytes() == before
-    assert run(["compare", "-f", "-o", "page.html", "--query", "FROM worst('cosine')"]) == 0
+    assert run(["compare", "-f", "--columns", "-o", "page.html", "--query", "FROM worst('cosine')"]) == 0
 
 
 def test_a_result_is_rendered_beside_its_rows(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,6 +95,7 @@ class Store(across.Store):
         privacy: str | None = None,
         hops: int | None = None,
         whole: bool = False,
+        columns: bool = False,
     ) -> Page:
         """Returns the page with the stages of a run, or of several, side by side.
 
@@ -110,6 +111,7 @@ class Store(across.Store):
             hops: Draw only what is highlighted and what is that near to it; default: everything, and of more than
                 30,000 nodes what is within 3 hops.
             whole: Draw everything, however much it is.
+            columns: Wrap graphs that are much taller than wide into columns.
 
         Raises:
             QueryError: A run, a stage or an overlay is not there, or the result names no node.
@@ -117,6 +119,7 @@ class Store(across.Store):
         """
         from fxstore.privacy import OVERLAY_KINDS, is_public
         from fxstore.query.compare import page_model
+        from fxstore.query.in_columns import in_columns
         from fxstore.render.page import Page
         from fxstore.render.public import public_page
 
@@ -129,6 +132,8 @@ class Store(across.Store):
         public = is_public(privacy)
         kinds = OVERLAY_KINDS if public else None
         model = page_model(self, runs or None, stages, color_by, result, nids, title, hops, whole, kinds)
+        if columns:
+            model = replace(model, panes=in_columns(model.panes))
         return Page(public_page(model) if public else replace(model, with_sources=with_sources))
 
     def _finished(self, result: Result) -> Result:

@@ -21,6 +21,7 @@ from fxstore.errors import UsageError
 @options.privacy
 @click.option("--hops", type=click.IntRange(0), help="Draw only the query's nodes and what is that near to them.")
 @click.option("--whole", is_flag=True, help="Draw everything, however much it is.")
+@click.option("--columns", is_flag=True, help="Wrap graphs that are much taller than wide into columns.")
 @click.option(
     "--payload", type=click.Path(path_type=Path), metavar="FILE", help="Show a saved JSON payload; needs no store."
 )
@@ -37,6 +38,7 @@ def compare(
     privacy: str | None,
     hops: int | None,
     whole: bool,
+    columns: bool,
     payload: Path | None,
     output: Path,
     force: bool,
@@ -45,7 +47,7 @@ def compare(
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="pass -f to overwrite it")
     if payload is not None:
-        if runs or stages or query or color_by or with_sources or privacy or hops is not None or whole:
+        if runs or stages or query or color_by or with_sources or privacy or hops is not None or whole or columns:
             raise UsageError("--payload shows a file as it is", hint="leave out the options that choose from a store")
         _show_payload(payload, title, output, force)
         return
@@ -60,6 +62,7 @@ def compare(
             privacy=privacy,
             hops=hops,
             whole=whole,
+            columns=columns,
         )
         options.save(page, output, force)
 
