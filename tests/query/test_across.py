@@ -21,7 +21,7 @@ def lowered(name: str = "r", times: Mapping[str, Sequence[float]] | None = None)
     rows = [node("x", "placeholder"), "softmax", call, "gelu", "gelu_1", node("output", "output")]
     inner = graph([node("a", "placeholder"), "conv", "relu", node("out", "output")], chain("a", "conv", "relu", "out"),
                   path="lowered_module_0", parent=("", "call"))  # fmt: skip
-    latency = [{**metric(f"lowered:{n}", "latency", v), "sample": i} for n, vs in (times or {}).items()
+    latency = [{**metric(f"lowered:{n}", "latency", v), "sample": i, "unit": "ns"} for n, vs in (times or {}).items()
                for i, v in enumerate(vs)]  # fmt: skip
     overlays = [overlay("times", latency, "latency", "lower")] if times else []
     return run({"float": graph(["relu", "relu_1"], chain("relu", "relu_1")),
@@ -44,13 +44,13 @@ def test_operators_are_counted_per_stage_with_those_in_delegates() -> None:
 def test_fallback_with_its_time_and_without() -> None:
     with connect(":memory:") as store:
         store.commit(lowered())
-        assert store.sql("SELECT op_type, nodes, time, share, measured FROM fallback()").fetchall() == [
-            ("gelu", 2, None, None, 0), ("softmax", 1, None, None, 0),
+        assert store.sql("SELECT op_type, nodes, time, unit, share, measured FROM fallback()").fetchall() == [
+            ("gelu", 2, None, None, None, 0), ("softmax", 1, None, None, None, 0),
         ]  # fmt: skip
         times = {"softmax": [5.0, 6.0, 90.0], "gelu": [1.0, 1.0, 1.0], "call": [13.0, 13.0, 13.0]}
         store.commit(lowered("timed", times))
-        rows = store.sql("SELECT op_type, time, share, measured FROM fallback(run := 'timed')").fetchall()
-        assert rows == [("softmax", 6.0, 0.3, 1), ("gelu", 1.0, 0.05, 1)]
+        rows = store.sql("SELECT op_type, time, unit, share, measured FROM fallback(run := 'timed')").fetchall()
+        assert rows == [("softmax", 6.0, "ns", 0.3, 1), ("gelu", 1.0, "ns", 0.05, 1)]
         assert len(store.fallback().nids()) == 3
 
 
@@ -133,7 +133,7 @@ def test_the_same_operator_over_all_models(nights: Store) -> None:
     ("asked", "row"),
     [
         (["op-counts", "--stage", "float"], "float,relu,2,0,"),
-        (["fallback"], "gelu,2,,,0,lowered,"),
+        (["fallback"], "gelu,2,,,,0,lowered,"),
         (["history", "float", "relu", "latency"], ",no data,graph,"),
         (["first-broken", "float", "relu", "latency", "--threshold", "1"], "nid,run,run_id"),
         (["same-operator", "softmax"], "tiny,"),

@@ -77,10 +77,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(run(arguments))
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code; an error is one line on standard error, and a hint."""
+def run(arguments: Sequence[str] | None = None, within: object = None) -> int:
+    """Runs the command line and returns its exit code; an error is one line on standard error, and a hint.
+
+    Args:
+        within: Says that this process is the one that limits hold for (:mod:`fxstore.cli.limits`).
+    """
     try:
-        code = fxstore.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        given = None if arguments is None else list(arguments)
+        code = fxstore.main(args=given, standalone_mode=False, obj=within)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except FxstoreError as error:
@@ -94,7 +99,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _say(error.format_message(), f"see: {context.command_path} --help" if context else None, 2, arguments)
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("fxstore: interrupted", err=True)
+        if within is None:
+            click.echo("fxstore: interrupted", err=True)
         return 1
     except BrokenPipeError:
         _drop_output()

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fxstore.cli import options
+from fxstore.cli import limits, options
 
 if TYPE_CHECKING:
     from fxstore.query.result import Result
 
 Verb = Callable[..., Any]
 run = click.option("--run", help="Run id or name; default: the latest complete one.")
-limits = (
-    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which it is ended."),
-    click.option("--memory", type=click.IntRange(min=64), metavar="MB", help="Memory that it may use."),
-)
 
 
 def answering(ask: Callable[..., Result]) -> Callable[..., None]:
@@ -30,8 +26,8 @@ def answering(ask: Callable[..., Result]) -> Callable[..., None]:
 
     @options.store
     @options.result_output
-    @limits[0]
-    @limits[1]
+    @limits.options[0]
+    @limits.options[1]
     @wraps(ask)
     def verb(
         store_path: str,

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from fxstore.cli import options
+from fxstore.cli import limits, options
 from fxstore.errors import UsageError
 
 _TRIPPED = 3
 
 
-@click.command()
+@click.command(cls=limits.Limited)
+@limits.limited
 @options.store
 @click.option("--rule", "rules", multiple=True, help='Such as "cosine >= 0.99"; may be given several times.')
 @click.option(

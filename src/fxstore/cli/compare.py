@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from fxstore.cli import options
+from fxstore.cli import limits, options
 from fxstore.errors import UsageError
 
 
-@click.command()
+@click.command(cls=limits.Limited)
+@limits.limited
 @options.store
 @click.option("--run", "runs", multiple=True, help="Run id or name; may be given several times.")
 @click.option("--stage", "stages", multiple=True, help="Stages to show, in this order; default: all.")

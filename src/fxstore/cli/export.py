@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from fxstore.cli import options
+from fxstore.cli import limits, options
 
 
-@click.command()
+@click.command(cls=limits.Limited)
+@limits.limited
 @options.store
 @click.option("--run", help="Run id or name; default: all runs.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fxstore.cli import options
+from fxstore.cli import limits, options
 from fxstore.cli.answering import answering
 
 if TYPE_CHECKING:
@@ -30,15 +30,13 @@ def stages(store: Store, run: str | None) -> Result:
     return store.stages(run)
 
 
-@click.command()
+@click.command(cls=limits.Limited)
+@limits.limited
 @options.store
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
 @click.argument("relation", required=False)
 def schema(store_path: str, form: str, relation: str | None) -> None:
     """Prints the relations and macros that SQL can use, or one of them; works without a store, too."""
-    from fxstore.api import connect
-
-    path = store_path if Path(store_path).is_dir() else ":memory:"
-    with connect(path, read_only=path != ":memory:") as store:
+    with options.opened(store_path if Path(store_path).is_dir() else ":memory:") as store:
         found = store.schema(relation)
         click.echo(found.to_json() if form == "json" else str(found))

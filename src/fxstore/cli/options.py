@@ -59,10 +59,12 @@ def opened(path: str, *, keep_drawings: bool = False) -> Iterator[Store]:
     Raises:
         StoreError: There is none.
     """
-    from fxstore.api import connect
-    from fxstore.store import may_write
+    from fxstore.api import Store
+    from fxstore.cli import limits
+    from fxstore.store import may_write, open_directory
 
-    with connect(path, read_only=not (keep_drawings and may_write(path))) as found:
+    directory = open_directory(path, read_only=not (keep_drawings and may_write(path)))
+    with Store(directory, memory_mb=limits.memory_mb()) as found:
         yield found
 
 

@@ -12,6 +12,7 @@ import duckdb
 
 from fxstore.metrics.definitions import METRICS
 from fxstore.query import arrivals, library
+from fxstore.query.kept import MOST_ROWS, Kept
 from fxstore.query.matching import arrow as matching
 from fxstore.store import Catalog
 
@@ -51,6 +52,7 @@ class Engine:
         self._filled: set[str] = set()
         self._loaded: set[str] = set()
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
+        self._kept = Kept(self._connection, catalog.find, 0 if memory_mb else MOST_ROWS)
         self._define_functions()
         self.load(_FILLED)
         self._fill_known_metrics()
@@ -82,12 +84,24 @@ class Engine:
         """Runs one statement; the caller holds the lock and has checked the statement."""
         return self._connection.execute(query, params).fetchall()
 
+    def bind(self, query: str, params: Any = None) -> None:
+        """Binds one query as a subquery, as far as its names and types; the caller holds the lock.
+
+        Raises:
+            duckdb.Error: It does not bind.
+        """
+        self._kept.take_in()
+        self.rows(f"DESCRIBE SELECT * FROM (\n{query}\n) AS asked", params)
+        self._kept.forget()
+
     def arrow(self, query: str, params: Any = None) -> pa.Table:
         """Runs one query, its rows not copied; the caller holds the lock and has checked the statement."""
+        self._kept.take_in()
         return self._connection.sql(query, params=params).to_arrow_table()
 
     def arrow_of_few(self, query: str, params: Any = None) -> pa.Table:
         """Runs one query that gives few rows: these are copied, but the query is bound once only, not twice."""
+        self._kept.take_in()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning)
             return self._connection.execute(query, params).to_arrow_table()
@@ -119,6 +133,7 @@ class Engine:
         define("_files", self._files, ["VARCHAR", "VARCHAR"], "VARCHAR[]")
         define("_all_files", self._all_files, ["VARCHAR"], "VARCHAR[]")
         define("_model_files", self._model_files, ["VARCHAR", "VARCHAR"], "VARCHAR[]")
+        define("_source", self._kept.source, ["VARCHAR", "VARCHAR"], "VARCHAR")
         define("_key", self._key, ["VARCHAR"], "BIGINT")
         # duckdb.type reads a type that is nested.
         kinds = [duckdb.type(kind) for kind in matching.PARAMETERS]
@@ -151,6 +166,7 @@ class Engine:
         runs = self.catalog.runs
         gone = [int(run_id, 16) for run_id in self._filled - runs.keys()]
         if gone:
+            self._kept.drop(self._filled - runs.keys())
             for table in ("_runs", "_stages"):
                 self._connection.execute(f"DELETE FROM {table} WHERE run_key IN (SELECT unnest(?))", [gone])
         new = arrivals.tables_of([run for run_id, run in runs.items() if run_id not in self._filled])

@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 
 from fxstore.errors import QueryError, nearest
-from fxstore.query import hints, library
+from fxstore.query import hints, kept, library
 from fxstore.query.engine import MACROS, RELATIONS, Engine
 
 _LISTS: Final = "`fxstore schema` prints the relations, columns and macros that can be asked"
@@ -87,7 +87,7 @@ def check(engine: Engine, query: str, params: Any = None) -> Checked:
     if not found.shows:
         _second_opinion(inner)
     try:
-        engine.rows(f"EXPLAIN SELECT * FROM (\n{inner}\n) AS asked", params)
+        engine.bind(inner, params)
     except duckdb.Error as error:
         raise explain(engine, error) from error
     return Checked(text, *_coverage(engine, tree, found))
@@ -217,7 +217,8 @@ def _check_table(path: list[str], ctes: set[str]) -> None:
         return
     if not qualified and name in (*RELATIONS, *_CATALOG_VIEWS):
         return
-    if not schema and name in ctes and name not in library.private_names() and not set(name) & _PATHLIKE:
+    private = name in library.private_names() or name.startswith(kept.PREFIX)
+    if not schema and name in ctes and not private and not set(name) & _PATHLIKE:
         return
     if qualified or name.startswith("_") or set(name) & _PATHLIKE:
         raise QueryError(f"refused: {'.'.join(path)!r} is no relation of this store", hint=_HINT)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fxstore.errors import QueryError
 from fxstore.query.motif import TEXTS, Condition, Shape, parse
 
+# What a pattern calls a node by.
+_KIND = "coalesce({0}.op_type, {0}.role)"
 _NUMBERS = "a metric is compared with a number, nan or inf: cosine<0.99, cosine=nan"
 
 
@@ -22,10 +24,9 @@ class Statement:
         self.metrics: dict[str, str] = {}
         selects = [self._select(shape) for shape in parse(pattern)]
         parts = [
-            "nodes_of AS MATERIALIZED (FROM _motif_nodes($run, $stage))",
-            f"uses AS MATERIALIZED (FROM {'_motif_flow' if nested else '_motif_uses'}($run))",
+            f"uses AS (FROM {'_run_nested_uses' if nested else '_run_uses'}($run))",
             "users AS (SELECT u.src, count(*) AS users FROM uses AS u "
-            "WHERE u.dst NOT IN (SELECT n.ordinal FROM nodes_of AS n WHERE n.kind = 'getitem') GROUP BY u.src)",
+            "WHERE u.dst NOT IN (SELECT n.ordinal FROM _run_nodes($run) AS n WHERE n.op_type = 'getitem') GROUP BY u.src)",
         ]
         parts += [
             f"{table} AS MATERIALIZED (SELECT r.ordinal, r.value FROM _ranked(${table}, $run, $stage, NULL, NULL) AS r)"
@@ -37,7 +38,7 @@ class Statement:
 
     def _select(self, shape: Shape) -> str:
         numbers = range(len(shape.steps))
-        tables = [f"nodes_of AS n{i}" for i in numbers]
+        tables = [f"_run_nodes($run) AS n{i}" for i in numbers]
         where = [term for i in numbers for term in self._of_step(shape, i)]
         for place, use in enumerate(shape.uses):
             tables.append(f"uses AS u{place}")
@@ -56,7 +57,7 @@ class Statement:
 
     def _of_step(self, shape: Shape, number: int) -> list[str]:
         step, table = shape.steps[number], f"n{number}"
-        terms = [f"{table}.kind GLOB {self._bound(step.kind)}"]
+        terms = [f"{_KIND.format(table)} GLOB {self._bound(step.kind)}", f"($stage IS NULL OR {table}.stage = $stage)"]
         return terms + [self._condition(condition, table) for condition in step.conditions]
 
     def _condition(self, condition: Condition, table: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from fxstore.errors import QueryError, UsageError
+from fxstore.errors import FxstoreError, QueryError, UsageError
 from fxstore.query.result import Coverage, Result
 
 _COVERAGE: Final = b"fxstore.coverage"
@@ -42,7 +42,7 @@ def fetch(
 
     Raises:
         QueryError: The question is refused or fails, or goes beyond a limit.
-        UsageError: An argument is no plain value.
+        UsageError: An argument is none that the question takes, or no plain value.
     """
     said = {"path": str(path), "question": question, "arguments": arguments, "named": named, "memory_mb": memory_mb}
     try:
@@ -62,10 +62,11 @@ def fetch(
     raise _error(done.stderr.decode("utf-8", "replace"), memory_mb)
 
 
-def _error(said: str, memory_mb: int | None) -> QueryError:
+def _error(said: str, memory_mb: int | None) -> FxstoreError:
     try:
         found = json.loads(said.splitlines()[-1])
-        return QueryError(str(found["error"]), hint=found["hint"])
+        kind = UsageError if found["exit_code"] == UsageError.exit_code else QueryError
+        return kind(str(found["error"]), hint=found["hint"])
     except (ValueError, KeyError, IndexError, TypeError):
         limit = f" of {memory_mb} MB" if memory_mb else ""
         return QueryError(f"the query's process died; it may have gone beyond the memory limit{limit}", hint=_HINT)
@@ -73,13 +74,11 @@ def _error(said: str, memory_mb: int | None) -> QueryError:
 
 def main() -> None:
     """Reads one question from standard input; writes its rows, or what is wrong with it."""
-    from fxstore.errors import FxstoreError
-
     asked = json.loads(sys.stdin.read())
     try:
         table = _answer(**asked)
     except FxstoreError as error:
-        print(json.dumps({"error": str(error), "hint": error.hint}), file=sys.stderr)
+        print(json.dumps({"error": str(error), "hint": error.hint, "exit_code": error.exit_code}), file=sys.stderr)
         sys.exit(1)
     with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
         writer.write_table(table)
@@ -91,17 +90,18 @@ def _answer(path: str, question: str, arguments: list[Any], named: dict[str, Any
 
     with Store(open_directory(path, read_only=True), memory_mb=memory_mb) as store:
         if memory_mb is not None:
-            _limit((memory_mb + _OWN_MB) << 20)
+            bound_memory(memory_mb)
         result: Result = getattr(store, question)(*arguments, **named)
         coverage = json.dumps(result.coverage and asdict(result.coverage))
         return result.arrow().replace_schema_metadata({_COVERAGE: coverage})
 
 
-def _limit(size: int) -> None:
-    """Bounds the memory of this process, where the system can."""
+def bound_memory(memory_mb: int) -> None:
+    """Bounds the memory of this process to so many megabytes and a gigabyte for itself, where the system can."""
     try:
         import resource
     except ImportError:  # Windows
         return
+    size = (memory_mb + _OWN_MB) << 20
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + size, used + size))

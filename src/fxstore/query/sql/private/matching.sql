@@ -14,7 +14,7 @@ CREATE MACRO _matching_nodes(p_run) AS (
                  'module_call': n.module_call, 'leaf': (n.op IN ('placeholder', 'get_attr'))::INTEGER, 'name': n.name,
                  'target': CASE WHEN starts_with(n.op, 'call_') THEN n.target END, 'dtype': n.dtype,
                  'shape': n.shape::VARCHAR, 'backend': n.backend, 'attrs': n.attrs, 'module_path': n.module_path})
-    FROM _run_nodes(p_run) AS n
+    FROM _whole_nodes(p_run) AS n
 );
 CREATE MACRO _matching_uses(p_run) AS (
     SELECT list({'src': e.src, 'dst': e.dst, 'slot': hash(e.dst_arg, e.src_port), 'argument': e.dst_arg,

@@ -11,10 +11,10 @@ GROUP BY n.stage, n.op_type, n.stage_index ORDER BY n.stage_index, nodes DESC, n
 
 CREATE MACRO _fallback(p_run, p_stage, p_overlay) AS TABLE
 WITH times AS MATERIALIZED (
-    SELECT m.ordinal, m.stage, median(m.value) AS time
+    SELECT m.ordinal, m.stage, median(m.value) AS time, any_value(m.unit) AS unit
     FROM _measured('latency', p_run, NULL, p_overlay, NULL) AS m WHERE isfinite(m.value) GROUP BY ALL
 )
-SELECT o.op_type, count(*) AS nodes, sum(t.time) AS time,
+SELECT o.op_type, count(*) AS nodes, sum(t.time) AS time, any_value(t.unit) AS unit,
        sum(t.time) / (SELECT sum(a.time) FROM times AS a WHERE a.stage = o.stage) AS share,
        count(t.time) AS measured, o.stage, list(o.nid ORDER BY o.nid) AS nids
 FROM _placed_operators(p_run, p_stage) AS o LEFT JOIN times AS t ON t.ordinal = o.ordinal

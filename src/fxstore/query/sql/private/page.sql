@@ -7,7 +7,7 @@ WHERE g.stage IN (SELECT unnest(p_stages)) ORDER BY g.path <> '', g.graph;
 CREATE MACRO _page_nodes(p_run, p_stages) AS TABLE
 SELECT n.graph, n.nid, n.name, n.op, n.target, n.op_type, n.role, n.dtype, n.shape, n.module_path, n.backend,
        n.source_file, n.source_line, n.source_code, n.attrs, u.reasons AS unmatched
-FROM _run_nodes(p_run) AS n
+FROM _whole_nodes(p_run) AS n
 LEFT JOIN (
     SELECT x.ordinal, string_agg(concat(x.towards, ': ', x.reason), '; ' ORDER BY x.towards) AS reasons
     FROM _run_unmatched(p_run) AS x GROUP BY x.ordinal

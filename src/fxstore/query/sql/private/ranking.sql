@@ -1,23 +1,23 @@
--- All metrics on nodes of a run, with what ranks them: the direction (the row's, the overlay's, else the one that fxstore
--- knows), the number for two equal tensors, and the order in which scopes are chosen.
-CREATE MACRO _run_numbers(p_run) AS TABLE
+-- All metrics on nodes of a run, with the node's stage and what ranks them: the direction (the row's, the overlay's, else
+-- the one that fxstore knows), the number for two equal tensors, and the order in which scopes are chosen.
+CREATE MACRO _read_numbers(p_run) AS TABLE
 SELECT m.* EXCLUDE (unit, better), o.name AS overlay_name, o.kind, coalesce(m.unit, o.unit) AS unit,
        coalesce(m.better, o.better, d.better) AS better,
        CASE WHEN m.reason LIKE 'identical%' THEN m.value ELSE d.identical END AS identical,
-       CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order
+       CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order, g.stage, g.stage_index
 FROM _run_metrics(p_run) AS m
 JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay
-LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
-WHERE m.ordinal IS NOT NULL;
+JOIN _run_graphs(p_run) AS g ON m.ordinal >= g.base AND m.ordinal < g.base + g.nodes
+LEFT JOIN main._known_metrics AS d ON d.metric = m.metric;
+CREATE MACRO _run_numbers(p_run) AS TABLE FROM query(_source(p_run, 'numbers'));
 
 -- The rows of one metric in one overlay of one run, of one scope only, since scopes must not be compared:
 -- the newest overlay that holds the metric (in that stage), cumulative before unscoped before local.
 CREATE MACRO _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
-SELECT m.* REPLACE (coalesce(m.better, 'lower') AS better), g.stage, g.stage_index
+SELECT m.* REPLACE (coalesce(m.better, 'lower') AS better)
 FROM _run_numbers(p_run) AS m
-JOIN _run_graphs(p_run) AS g ON m.ordinal >= g.base AND m.ordinal < g.base + g.nodes
 WHERE m.metric = p_metric AND (p_overlay IS NULL OR m.overlay_name = p_overlay)
-  AND (p_scope IS NULL OR m.scope = p_scope) AND (p_stage IS NULL OR g.stage = p_stage)
+  AND (p_scope IS NULL OR m.scope = p_scope) AND (p_stage IS NULL OR m.stage = p_stage)
 QUALIFY dense_rank() OVER (ORDER BY m.overlay DESC, m.scope_order) = 1;
 
 -- How broken a value is: NaN 0, infinite 1, finite 2. Infinity that is the metric's number for equal tensors (an SQNR
@@ -28,25 +28,28 @@ CREATE MACRO _cost(value, better) AS CASE WHEN isnan(value) THEN 0 WHEN better =
 
 -- One row per node that has a number, its worst port and sample, ranked over all.
 CREATE MACRO _ranked(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
-WITH worst_of_node AS (
-    SELECT m.*, _broken(m.value, m.identical) AS broken, _cost(m.value, m.better) AS cost
+WITH of_node AS (
+    SELECT m.ordinal, any_value(m.stage) AS stage, any_value(m.stage_index) AS stage_index,
+           arg_min({'value': m.value, 'status': m.status, 'reason': m.reason, 'metric': m.metric, 'scope': m.scope,
+                    'overlay_name': m.overlay_name, 'better': m.better, 'broken': _broken(m.value, m.identical),
+                    'cost': _cost(m.value, m.better)},
+                   (_broken(m.value, m.identical), _cost(m.value, m.better), m.port, m.sample)) AS worst
     FROM _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS m
-    WHERE m.value IS NOT NULL
-    QUALIFY row_number() OVER (PARTITION BY m.ordinal ORDER BY broken, cost, m.port, m.sample) = 1
+    WHERE m.value IS NOT NULL GROUP BY m.ordinal
 )
-SELECT w.*, row_number() OVER (ORDER BY w.broken, w.cost, w.stage_index, w.ordinal) AS rank
-FROM worst_of_node AS w;
+SELECT n.ordinal, n.stage, n.stage_index, unnest(n.worst),
+       row_number() OVER (ORDER BY n.worst.broken, n.worst.cost, n.stage_index, n.ordinal) AS rank
+FROM of_node AS n;
 
 -- Some nodes as a ranking shows them, given as a list of ordinals. counterparts is stage to name of the primary member
 -- there of the set that a click on the node shows; a node without a source line of its own has that of its earliest
 -- counterpart which has one.
 CREATE MACRO _shown(p_run, p_ordinals) AS TABLE
-WITH sets AS MATERIALIZED (FROM read_parquet(_files(p_run, 'sync_sets'))),
-members AS (
+WITH members AS (
     SELECT a.asked, unnest([s.ordinal, a.asked]) AS ordinal, unnest([s.is_primary, NULL]) AS is_primary
     FROM (SELECT unnest(p_ordinals)::INTEGER AS asked) AS a
-    LEFT JOIN sets AS f ON f.ordinal = a.asked AND f.focus
-    LEFT JOIN sets AS s ON s.sync_set = f.sync_set
+    LEFT JOIN _run_sync_sets(p_run) AS f ON f.ordinal = a.asked AND f.focus
+    LEFT JOIN _run_sync_sets(p_run) AS s ON s.sync_set = f.sync_set
 ),
 -- is_primary is NULL in the node's own row.
 of_stage AS (

@@ -7,10 +7,10 @@ WITH RECURSIVE graph AS MATERIALIZED (
 ranked AS MATERIALIZED (
     SELECT w.*, w.broken < 2 OR w.cost < CASE WHEN w.better = 'higher' THEN p_threshold ELSE -p_threshold END AS is_bad
     FROM (
-        SELECT m.*, g.stage, g.stage_index, _broken(m.value, m.identical) AS broken, _cost(m.value, m.better) AS cost
-        FROM _run_numbers(p_run) AS m JOIN graph AS g ON m.ordinal >= g.base AND m.ordinal < g.base + g.nodes
+        SELECT m.*, _broken(m.value, m.identical) AS broken, _cost(m.value, m.better) AS cost
+        FROM _run_numbers(p_run) AS m
         WHERE m.kind = 'accuracy' AND m.metric = p_metric AND m.value IS NOT NULL AND (p_scope IS NULL OR m.scope = p_scope)
-        QUALIFY dense_rank() OVER (PARTITION BY g.stage_index ORDER BY m.overlay DESC, m.scope_order) = 1
+        QUALIFY dense_rank() OVER (PARTITION BY m.stage_index ORDER BY m.overlay DESC, m.scope_order) = 1
     ) AS w
     QUALIFY row_number() OVER (PARTITION BY w.ordinal ORDER BY broken, cost, w.port, w.sample) = 1
 ),

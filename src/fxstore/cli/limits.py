@@ -1,0 +1,111 @@
+"""Limits of a whole verb: it runs in a process of its own, which ends at them whatever it does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Final
+
+import click
+
+from fxstore.errors import QueryError
+
+_ENTRY: Final = "from fxstore.cli.limits import main; main()"
+_ARGUMENTS: Final = "fxstore.arguments"
+# What the process gets to put away what it has half written.
+_GRACE_S: Final = 1.0
+
+options = (
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which it is ended."),
+    click.option("--memory", type=click.IntRange(min=64), metavar="MB", help="Memory that it may use."),
+)
+
+
+@dataclass(frozen=True)
+class Within:
+    """Marks the process that the limits hold for.
+
+    Attributes:
+        memory_mb: Megabytes that DuckDB may use there, or None.
+    """
+
+    memory_mb: int | None
+
+
+class Limited(click.Command):
+    """A verb that remembers its arguments, so that another process can be given them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
+
+
+def limited(verb: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Adds ``--timeout`` and ``--memory`` to a verb whose command is a :class:`Limited`."""
+
+    @options[0]
+    @options[1]
+    @wraps(verb)
+    def within(timeout: float | None, memory: int | None, **given: Any) -> int | None:
+        context = click.get_current_context()
+        if (timeout is None and memory is None) or context.find_object(Within) is not None:
+            return verb(**given)
+        return _run([str(context.info_name), *context.meta[_ARGUMENTS]], timeout, memory)
+
+    return within
+
+
+def memory_mb() -> int | None:
+    """Returns the megabytes that DuckDB may use in this verb, or None where it has no such limit."""
+    context = click.get_current_context(silent=True)
+    found = context.find_object(Within) if context is not None else None
+    return found.memory_mb if found is not None else None
+
+
+def _run(arguments: list[str], timeout: float | None, memory: int | None) -> int:
+    said = json.dumps({"arguments": arguments, "memory_mb": memory})
+    sys.stdout.flush()
+    with subprocess.Popen([sys.executable, "-c", _ENTRY, said]) as process:
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise QueryError(f"it took longer than {timeout:g} s", hint="ask for less, or raise the limit") from None
+    if code < 0:
+        limit = f" of {memory} MB" if memory else ""
+        raise QueryError(f"its process died; it may have gone beyond the memory limit{limit}", hint="raise the limit")
+    return code
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if os.name == "posix":
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            pass
+    process.kill()
+
+
+def main() -> None:
+    """Runs a verb within its limits: what :func:`limited` gives a process to do."""
+    try:
+        sys.exit(_verb())
+    except KeyboardInterrupt:
+        sys.exit(1)
+
+
+def _verb() -> int:
+    from fxstore.cli import run
+    from fxstore.query.worker import bound_memory
+
+    said = json.loads(sys.argv[1])
+    if said["memory_mb"] is not None:
+        bound_memory(said["memory_mb"])
+    return run(said["arguments"], Within(said["memory_mb"]))
