@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fxstore.errors import UsageError
 from fxstore.query import across
 from fxstore.query.result import Result
-from fxstore.store import open_directory
+from fxstore.store import add_tags, open_directory
 
 if TYPE_CHECKING:
     from fxstore.recording import Recorder, Run
@@ -80,9 +80,18 @@ class Store(across.Store):
         """
         from fxstore.recording import Recorder
 
-        if tags is not None and not (isinstance(tags, Mapping) and all(isinstance(key, str) for key in tags)):
-            raise UsageError(f"tags are a dict of texts, not {tags!r}", hint='tags={"soc": "sm8650"}')
-        return Recorder(self.commit, name, model=model, tags=tags, strict=strict, privacy=privacy)
+        texts = None if tags is None else _texts(tags)
+        return Recorder(self.commit, name, model=model, tags=texts, strict=strict, privacy=privacy)
+
+    def tag(self, run: str, tags: Mapping[str, str]) -> None:
+        """Adds tags to a run that is already there; one of a key that it has replaces that.
+
+        Raises:
+            QueryError: There is no such run.
+            UsageError: The tags are no dict of texts, or too long.
+            StoreError: The store is read-only or cannot be written.
+        """
+        add_tags(self.directory, self.existing_run(run).run_id, _texts(tags))
 
     def compare(
         self,
@@ -142,6 +151,12 @@ class Store(across.Store):
 
     def _render(self, result: Result, **options: Any) -> Page:
         return self.compare(highlight=result, **options)
+
+
+def _texts(tags: object) -> dict[str, str]:
+    if not (isinstance(tags, Mapping) and all(isinstance(key, str) for key in tags)):
+        raise UsageError(f"tags are a dict of texts, not {tags!r}", hint='tags={"soc": "sm8650"}')
+    return {key: str(value) for key, value in tags.items()}
 
 
 def connect(path: str | os.PathLike[str], read_only: bool = False) -> Store:

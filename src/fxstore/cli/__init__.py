@@ -49,6 +49,7 @@ class _Verbs(click.Group):
         "stages": "listings",
         "subgraph": "questions",
         "sync": "questions",
+        "tag": "tag",
         "trace": "questions",
         "worst": "questions",
     }

@@ -38,7 +38,7 @@ def answering(ask: Callable[..., Result]) -> Callable[..., None]:
         memory: int | None,
         **asked: Any,
     ) -> None:
-        with options.opened(store_path, keep_drawings=page is not None) as store:
+        with options.opened(store_path, writable=page is not None) as store:
             asker: Any = store if timeout is None and memory is None else store.limited(timeout, memory)
             options.show(ask(asker, **asked), form, page, force)
 

@@ -21,6 +21,7 @@ _TRIPPED = 3
 )
 @click.option("--junit", type=click.Path(path_type=Path), metavar="OUT.xml", help="Write JUnit XML, too.")
 @click.option("--annotations", is_flag=True, help="Print GitHub annotations on standard error.")
+@click.option("--tag", "tags", multiple=True, metavar="K=V", help="Tag HEAD so where no rule trips.")
 @options.result_output
 @click.argument("base")
 @click.argument("head")
@@ -30,6 +31,7 @@ def check(
     file: Path | None,
     junit: Path | None,
     annotations: bool,
+    tags: tuple[str, ...],
     form: str | None,
     page: Path | None,
     force: bool,
@@ -47,8 +49,9 @@ def check(
     for output in filter(None, (junit, page)):
         if output.exists() and not force:
             raise UsageError(f"{output} exists", hint="pass -f to overwrite it")
+    verdict = options.pairs("--tag", tags)
     given = [*rules, *(read(file) if file else [])]
-    with options.opened(store_path, keep_drawings=page is not None) as store:
+    with options.opened(store_path, writable=page is not None or bool(tags)) as store:
         found = store.check(base, head, given)
         options.show(found.result, form, None, force)
         click.echo(found.summary(), err=True)
@@ -59,4 +62,7 @@ def check(
             click.echo("\n".join(found.annotations()), err=True)
         if page is not None:
             options.save(found.compare(), page, force)
+        if verdict and not found.tripped:
+            for run in found.heads:
+                store.tag(run, verdict)
         return _TRIPPED if found.tripped else 0

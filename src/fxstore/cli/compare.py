@@ -52,7 +52,7 @@ def compare(
             raise UsageError("--payload shows a file as it is", hint="leave out the options that choose from a store")
         _show_payload(payload, title, output, force)
         return
-    with options.opened(store_path, keep_drawings=True) as store:
+    with options.opened(store_path, writable=True) as store:
         page = store.compare(
             run=list(runs) or None,
             stages=list(stages) or None,

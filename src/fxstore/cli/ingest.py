@@ -43,8 +43,8 @@ def ingest(
     from fxstore.api import connect
     from fxstore.ingest import runnable
 
-    found = dict(_pair("--tag", tag) for tag in tags)
-    runs = _runs(sources, dict(_pair("--option", text) for text in given))
+    found = options.pairs("--tag", tags)
+    runs = _runs(sources, options.pairs("--option", given))
     if len(runs) > 1 and (name, etdump, debug_buffer, inputs) != (None, None, None, None):
         what = "--name names one run" if name is not None else "--etdump is of one run"
         raise UsageError(f"{what}, and there are several sources", hint="ingest them one by one")
@@ -84,10 +84,3 @@ def _runs(sources: Iterable[str], given: dict[str, Any]) -> list[tuple[str, Inge
             f"no source takes the option {min(unused)!r}", hint="the documentation of its adapter says what it takes"
         )
     return runs
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise UsageError(f"{option} {text!r} is not of the form key=value")
-    return key, value

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final
@@ -42,6 +43,7 @@ class Limited(click.Command):
     """A verb that remembers its arguments, so that another process can be given them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keeps the arguments, and reads them."""
         ctx.meta[_ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
 
@@ -86,10 +88,8 @@ def _run(arguments: list[str], timeout: float | None, memory: int | None) -> int
 def _end(process: subprocess.Popen[bytes]) -> None:
     if os.name == "posix":
         process.send_signal(signal.SIGINT)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
-            pass
     process.kill()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,11 +50,11 @@ def result_output(command: Command) -> Command:
 
 
 @contextmanager
-def opened(path: str, *, keep_drawings: bool = False) -> Iterator[Store]:
-    """Opens an existing store for reading.
+def opened(path: str, *, writable: bool = False) -> Iterator[Store]:
+    """Opens an existing store.
 
     Args:
-        keep_drawings: Keep what is drawn of its graphs in it, where it may be written.
+        writable: For writing, too, where it may be: what is drawn of its graphs is kept in it, for one.
 
     Raises:
         StoreError: There is none.
@@ -63,9 +63,24 @@ def opened(path: str, *, keep_drawings: bool = False) -> Iterator[Store]:
     from fxstore.cli import limits
     from fxstore.store import may_write, open_directory
 
-    directory = open_directory(path, read_only=not (keep_drawings and may_write(path)))
+    directory = open_directory(path, read_only=not (writable and may_write(path)))
     with Store(directory, memory_mb=limits.memory_mb()) as found:
         yield found
+
+
+def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """Returns what was given as K=V.
+
+    Raises:
+        UsageError: One is not.
+    """
+    found = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{option} {text!r} is not of the form key=value")
+        found[key] = value
+    return found
 
 
 def show(result: Result, form: str | None, page: Path | None, force: bool) -> None:

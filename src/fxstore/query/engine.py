@@ -49,7 +49,7 @@ class Engine:
     def __init__(self, catalog: Catalog, memory_mb: int | None = None) -> None:
         self.catalog = catalog
         self.lock = threading.RLock()
-        self._filled: set[str] = set()
+        self._filled: dict[str, dict[str, str]] = {}
         self._loaded: set[str] = set()
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
         self._kept = Kept(self._connection, catalog.find, 0 if memory_mb else MOST_ROWS)
@@ -164,12 +164,14 @@ class Engine:
 
     def _fill_runs(self) -> None:
         runs = self.catalog.runs
-        gone = [int(run_id, 16) for run_id in self._filled - runs.keys()]
-        if gone:
-            self._kept.drop(self._filled - runs.keys())
+        gone = self._filled.keys() - runs.keys()
+        self._kept.drop(gone)
+        tagged = {run_id for run_id, tags in self._filled.items() if run_id in runs and runs[run_id].tags != tags}
+        if stale := [int(run_id, 16) for run_id in gone | tagged]:
             for table in ("_runs", "_stages"):
-                self._connection.execute(f"DELETE FROM {table} WHERE run_key IN (SELECT unnest(?))", [gone])
-        new = arrivals.tables_of([run for run_id, run in runs.items() if run_id not in self._filled])
+                self._connection.execute(f"DELETE FROM {table} WHERE run_key IN (SELECT unnest(?))", [stale])
+        known = self._filled.keys() - tagged
+        new = arrivals.tables_of([run for run_id, run in runs.items() if run_id not in known])
         for name, table in new.items():
             self._connection.register(name, table)
         self.load(("_runs_in", "_stages_in"))
@@ -178,7 +180,7 @@ class Engine:
         )
         for name in new:
             self._connection.unregister(name)
-        self._filled = set(runs)
+        self._filled = {run_id: run.tags for run_id, run in runs.items()}
 
     def _fill_known_metrics(self) -> None:
         known = METRICS.values()

@@ -26,7 +26,8 @@ class Statement:
         parts = [
             f"uses AS (FROM {'_run_nested_uses' if nested else '_run_uses'}($run))",
             "users AS (SELECT u.src, count(*) AS users FROM uses AS u "
-            "WHERE u.dst NOT IN (SELECT n.ordinal FROM _run_nodes($run) AS n WHERE n.op_type = 'getitem') GROUP BY u.src)",
+            "WHERE u.dst NOT IN (SELECT n.ordinal FROM _run_nodes($run) AS n WHERE n.op_type = 'getitem') "
+            "GROUP BY u.src)",
         ]
         parts += [
             f"{table} AS MATERIALIZED (SELECT r.ordinal, r.value FROM _ranked(${table}, $run, $stage, NULL, NULL) AS r)"

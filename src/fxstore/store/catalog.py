@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fxstore import tables
-from fxstore.store import manifest
+from fxstore.store import manifest, tagging
 from fxstore.store.directory import RUN_PREFIX, Directory
 from fxstore.store.runs import CommittedRun
 
@@ -27,6 +27,7 @@ class Catalog:
     def __init__(self, directory: Directory) -> None:
         self.directory = directory
         self.runs: dict[str, CommittedRun] = {}
+        self._committed: dict[str, CommittedRun] = {}
         self._runs_directory = str(directory.runs)
         self._seen: frozenset[str] = frozenset()
         self._unchanged_since: int | None = None
@@ -38,16 +39,22 @@ class Catalog:
     def refresh(self) -> bool:
         """Takes in what was committed or removed since; returns whether anything was.
 
-        A committed run never changes, so comparing the names of the run directories is enough. A run whose
+        A committed run never changes, and the tags that it gets later are names of files, so comparing the names beside
+        the run directories is enough. A run whose
         ``run.json`` cannot be read, or whose graphs are missing, is left out with a warning: the others stay readable.
         """
         names = self._list()
         if names is None or names == self._seen:
             return False
         gone, new = self._seen - names, names - self._seen
-        runs = {run_id: run for run_id, run in self.runs.items() if f"{RUN_PREFIX}{run_id}" not in gone}
+        runs = {run_id: run for run_id, run in self._committed.items() if f"{RUN_PREFIX}{run_id}" not in gone}
         runs |= self._read(sorted(match[1] for match in map(_RUN_NAME.fullmatch, new) if match))
-        self.runs = dict(sorted(runs.items(), key=lambda item: (item[1].created_at, item[0])))
+        self._committed = dict(sorted(runs.items(), key=lambda item: (item[1].created_at, item[0])))
+        tags = tagging.named(names)
+        self.runs = {
+            run_id: run._replace(tags={**run.tags, **tags[run_id]}) if run_id in tags else run
+            for run_id, run in self._committed.items()
+        }
         self._seen = names
         self._index()
         return True
@@ -110,6 +117,10 @@ class Catalog:
             for structure, paths in contents.items()
         }
         return {structure: path for structure, path in firsts.items() if path is not None}
+
+    def committed(self) -> Iterable[CommittedRun]:
+        """Returns the runs as they were committed, without the tags that they got later."""
+        return self._committed.values()
 
     def latest(self) -> CommittedRun | None:
         """Returns the newest complete run, the newest of any status where none is complete, or None."""

@@ -106,7 +106,7 @@ def keep_up(directory: Directory) -> None:
         if abs(committed - _known(directory)) >= _BEHIND:
             catalog = Catalog(directory)
             catalog.refresh()
-            save(directory, catalog.runs.values())
+            save(directory, catalog.committed())
 
 
 def _known(directory: Directory) -> int:

@@ -42,11 +42,13 @@ class Check:
             head_nid.
         rules: The rules as they were given.
         runs: Ids of the newest head and of the newest base, which the page shows.
+        heads: Ids of all runs that were checked.
     """
 
     result: Result
     rules: tuple[str, ...]
     runs: tuple[str, ...]
+    heads: tuple[str, ...]
 
     def state_of(self, rule: str) -> str:
         """Returns the state of one rule: of its findings the gravest that is no note."""
@@ -113,7 +115,10 @@ def evaluate(store: Store, base: str, head: str, rules: Sequence[str]) -> Check:
     table = _table(store, sides, found)
     shown = f"check {base} {head}: {'; '.join(rule.text for rule in parsed)}"
     return Check(
-        store.own_result(table, shown), tuple(rule.text for rule in parsed), (heads[-1].run_id, bases[-1].run_id)
+        store.own_result(table, shown),
+        tuple(rule.text for rule in parsed),
+        (heads[-1].run_id, bases[-1].run_id),
+        tuple(run.run_id for run in heads),
     )
 
 
