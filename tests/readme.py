@@ -19,9 +19,9 @@ _PYTHON = re.compile(r"```python\n(.*?)```", re.S)
 _BLOCK = re.compile(r"```console\n(.*?)```", re.S)
 
 
-def blocks() -> list[tuple[str, str]]:
-    """Returns command and shown output of each console block."""
-    return [_split(block) for block in _BLOCK.findall(README.read_text("utf-8"))]
+def blocks(page: Path = README) -> list[tuple[str, str]]:
+    """Returns command and shown output of each console block of a page."""
+    return [_split(block) for block in _BLOCK.findall(page.read_text("utf-8"))]
 
 
 def python_blocks() -> list[str]:
@@ -75,14 +75,14 @@ def comparable(text: str) -> list[str]:
     return [line for line in lines if line and not set(line) <= set("┌┬┐├┼┤└┴┘─")]
 
 
-def update(folder: Path) -> None:
-    """Writes the real output of each block into the README."""
+def update(folder: Path, page: Path = README) -> None:
+    """Writes the real output of each block into a page."""
 
     def real(match: re.Match[str]) -> str:
         command, _ = _split(match[1])
         return f"```console\n$ {command}\n{run(command, folder)}```"
 
-    README.write_text(_BLOCK.sub(real, README.read_text("utf-8")), "utf-8")
+    page.write_text(_BLOCK.sub(real, page.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

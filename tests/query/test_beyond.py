@@ -126,6 +126,24 @@ def test_sqlalchemy_takes_the_connection(store: Store) -> None:
         assert asked.execute(sqlalchemy.text("SELECT count(*) FROM nodes")).fetchall() == [(10,)]
 
 
+def test_ibis_writes_sql_that_the_store_answers(store: Store) -> None:
+    """ibis 12 itself cannot fetch from DuckDB 2, which has no ``fetch_arrow_table`` any more."""
+    ibis = pytest.importorskip("ibis")
+    nodes = ibis.table({"nid": "int64", "stage": "string", "name": "string"}, name="nodes")
+    asked = nodes.filter(nodes.stage == "edge", nodes.name.startswith("relu")).select("nid", "name")
+    result = store.sql(str(ibis.to_sql(asked, dialect="duckdb")))
+    assert [name for _, name in result] == ["relu_1"]
+    assert len(result.nids()) == 1
+
+
+def test_ibis_takes_the_connection(store: Store) -> None:
+    ibis = pytest.importorskip("ibis")
+    connection = store.duckdb()
+    if not hasattr(connection, "fetch_arrow_table"):
+        pytest.skip("this ibis calls fetch_arrow_table, which DuckDB 2 has no more")
+    assert ibis.duckdb.from_connection(connection).table("nodes").count().to_pyarrow().as_py() == 10
+
+
 def test_limits_hold_in_a_process_of_its_own(place: Path) -> None:
     endless = "SELECT count(*) FROM range(100000000) AS a, range(100000000) AS b WHERE a.range % 7 = b.range % 5"
     with connect(place, read_only=True) as store:
@@ -161,12 +179,36 @@ def test_every_question_takes_limits(place: Path, capsys: pytest.CaptureFixture[
     assert "took longer than 0.01 s" in capsys.readouterr().err
 
 
-def test_every_verb_that_answers_takes_limits() -> None:
+def test_every_verb_that_reads_takes_limits() -> None:
     said = {"nodes_between": "between", "run_diff": "diff"}
-    for question in sorted(QUESTIONS - {"sync_nid"}):
-        verb = fxstore.get_command(click.Context(fxstore), said.get(question, question.replace("_", "-")))
-        assert verb is not None, question
-        assert {"timeout", "memory"} <= {option.name for option in verb.params}, question
+    questions = {said.get(question, question.replace("_", "-")) for question in QUESTIONS - {"sync_nid"}}
+    for name in sorted(questions | {"compare", "check", "export", "schema"}):
+        verb = fxstore.get_command(click.Context(fxstore), name)
+        assert verb is not None, name
+        assert {"timeout", "memory"} <= {option.name for option in verb.params}, name
+
+
+def test_limits_of_a_whole_verb(place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    where = ["--store", str(place)]
+    page = tmp_path / "page.html"
+    assert command(["compare", "-o", str(page), "--timeout", "60", "--memory", "500", *where]) == 0
+    assert page.stat().st_size > 10_000
+    assert "Wrote" in capfd.readouterr().err
+    assert command(["check", "tiny", "tiny", "--rule", "cosine >= 0.99", "--timeout", "60", *where]) == 3
+    assert "1 tripped" in capfd.readouterr().err
+    assert command(["schema", "nodes", "--format", "json", "--timeout", "60", *where]) == 0
+    assert json.loads(capfd.readouterr().out)[0]["name"] == "nodes"
+    assert command(["export", "csv", "-o", str(tmp_path / "csv"), "--timeout", "0.001", *where]) == 1
+    assert "took longer than 0.001 s" in capfd.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "store"]
+
+
+@pytest.mark.parametrize("arguments", [["ancestors", "1", "--hops", "0"], ["compare"], ["check", "a"]])
+def test_wrong_usage_is_the_same_within_limits(place: Path, arguments: list[str]) -> None:
+    for limits in ([], ["--timeout", "60"]):
+        assert command([*arguments, *limits, "--store", str(place)]) == 2
+    with connect(place, read_only=True) as store, pytest.raises(UsageError, match="a nid is a whole number"):
+        store.limited(timeout=60).ancestors(1.5).fetchall()  # type: ignore[arg-type]
 
 
 def test_errors_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,6 +119,21 @@ def test_the_answer_is_listed_and_highlighted(store: Store, drawn: Drawn) -> Non
     assert all(cell is None or isinstance(cell, bool | int | float | str) for row in model.answer.rows for cell in row)
 
 
+def test_an_answer_that_names_no_node_is_completed_and_highlighted(store: Store, drawn: Drawn) -> None:
+    asked = "SELECT upper(name) AS name, value FROM worst('cosine', n := 2)"
+    result = store.sql(asked)
+    model = page_model(store, result=result)
+    assert model.answer is not None
+    assert model.answer.query == asked
+    assert model.answer.columns == ["name", "value"]
+    assert [row[0] for row in model.answer.rows] == ["RELU_1", "MEAN_1"]
+    assert model.answer.nids == [[nid(store, "edge:relu_1")], [nid(store, "edge:mean_1")]]
+    assert model.highlight == result.nids()
+    assert len(result.compare().html()) > 10_000
+    with pytest.raises(QueryError, match="names no node"):
+        store.sql("SELECT count(*) FROM nodes").compare()
+
+
 def test_a_result_chooses_its_runs(store: Store, drawn: Drawn) -> None:
     store.commit(tiny("other"))
     model = page_model(store, result=store.worst("cosine", run="tiny"))
