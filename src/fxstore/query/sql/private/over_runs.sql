@@ -34,28 +34,37 @@ JOIN main._run_graph AS g ON g.run_id = w.run_id
 JOIN main._nodes AS n ON n.graph_hash = g.graph_hash
 WHERE n.op_type = p_operator ORDER BY w.model, g.stage_index, nid;
 
--- The nodes with one operator of some graphs, once for each way to tell them apart, the surest first: with their place
--- among those that are alike, and the number of these.
-CREATE MACRO _ways_to_tell(p_graphs, p_op_type) AS TABLE
-SELECT k.graph_hash, k.position, k.way.rank AS rank, k.way.said AS said, k.way.key AS key,
-       row_number() OVER (PARTITION BY k.graph_hash, k.way.rank, k.way.key ORDER BY k.position) AS place,
-       count(*) OVER (PARTITION BY k.graph_hash, k.way.rank, k.way.key) AS alike
-FROM (
-    SELECT n.graph_hash, n.position, unnest([
-        {'rank': 1, 'said': 'fingerprint', 'key': hash(n.role, n.fingerprint, n.module_path, n.module_call, n.name)},
-        {'rank': 2, 'said': 'fingerprint', 'key': hash(n.role, n.fingerprint, n.module_path, n.module_call)},
-        {'rank': 3, 'said': 'module', 'key': hash(n.role, n.module_path, n.module_call, n.name)},
-        {'rank': 4, 'said': 'module', 'key': hash(n.role, n.module_path, n.module_call)},
-        {'rank': 5, 'said': 'name', 'key': hash(n.role, n.name)},
-        {'rank': 6, 'said': 'fingerprint', 'key': hash(n.role, n.fingerprint)}]) AS way
-    FROM main._nodes AS n
-    WHERE n.graph_hash IN (SELECT unnest(p_graphs)) AND n.op_type = p_op_type
-) AS k;
+-- The nodes of some graphs that are like an asked one (a struct) in a way, once for each such way, the surest first: with
+-- their place among those that are alike, and the number of these.
+CREATE MACRO _alike(p_graphs, p_asked) AS TABLE
+WITH near AS (
+    SELECT n.graph_hash, n.position, n.name = a.node.name AS in_name, n.fingerprint = a.node.fingerprint AS in_print,
+           n.module_path IS NOT DISTINCT FROM a.node.module_path
+               AND n.module_call IS NOT DISTINCT FROM a.node.module_call AS in_module
+    FROM main._nodes AS n, (SELECT p_asked AS node) AS a
+    WHERE n.graph_hash IN (SELECT unnest(p_graphs)) AND n.op_type = a.node.op_type AND n.role = a.node.role
+      AND (in_name OR in_print OR in_module)
+),
+ways AS (
+    SELECT r.graph_hash, r.position, unnest([
+        {'rank': 1, 'said': 'fingerprint', 'holds': r.in_print AND r.in_module AND r.in_name},
+        {'rank': 2, 'said': 'fingerprint', 'holds': r.in_print AND r.in_module},
+        {'rank': 3, 'said': 'module', 'holds': r.in_module AND r.in_name},
+        {'rank': 4, 'said': 'module', 'holds': r.in_module},
+        {'rank': 5, 'said': 'name', 'holds': r.in_name},
+        {'rank': 6, 'said': 'fingerprint', 'holds': r.in_print}]) AS way
+    FROM near AS r
+)
+SELECT w.graph_hash, w.position, w.way.rank AS rank, w.way.said AS said,
+       row_number() OVER (PARTITION BY w.graph_hash, w.way.rank ORDER BY w.position) AS place,
+       count(*) OVER (PARTITION BY w.graph_hash, w.way.rank) AS alike
+FROM ways AS w WHERE w.way.holds;
 
 CREATE MACRO _history(p_stage, p_node, p_metric, p_run, p_method, p_path) AS TABLE
 WITH asked AS MATERIALIZED (
-    SELECT a.method, a.path, a.graph_hash, a.position, a.op_type
-    FROM _named(p_run, p_stage, p_node, p_method, p_path) AS a ORDER BY a.path, a.ordinal LIMIT 1
+    SELECT n.* FROM _whole_nodes(p_run) AS n
+    WHERE n.ordinal = (SELECT arg_min(a.ordinal, (a.path, a.ordinal))
+                       FROM _named(p_run, p_stage, p_node, p_method, p_path) AS a)
 ),
 model_runs AS MATERIALIZED (
     SELECT r.* FROM main._runs AS r JOIN main._runs AS o ON o.run_key = _key(p_run)
@@ -68,12 +77,12 @@ graphs AS MATERIALIZED (
                WHERE x.stage = p_stage) AS g ON g.structure_hash = r.structure_hash
 ),
 ways AS MATERIALIZED (
-    FROM _ways_to_tell((SELECT list(DISTINCT g.graph_hash) FROM graphs AS g), (SELECT a.op_type FROM asked AS a))
+    FROM _alike((SELECT list(DISTINCT g.graph_hash) FROM graphs AS g), (SELECT a FROM asked AS a))
 ),
 found AS MATERIALIZED (
     SELECT w.graph_hash, min_by(w.position, w.rank) AS position, min_by(w.said, w.rank) AS matched_by
     FROM ways AS w
-    JOIN ways AS o ON o.rank = w.rank AND o.key = w.key AND o.place = w.place AND o.alike = w.alike
+    JOIN ways AS o ON o.rank = w.rank AND o.place = w.place AND o.alike = w.alike
     JOIN asked AS a ON a.graph_hash = o.graph_hash AND a.position = o.position
     WHERE w.graph_hash <> a.graph_hash GROUP BY w.graph_hash
     UNION ALL
@@ -83,31 +92,34 @@ nodes AS MATERIALIZED (
     SELECT g.*, (g.base + f.position)::INTEGER AS ordinal, f.matched_by
     FROM graphs AS g LEFT JOIN found AS f ON f.graph_hash = g.graph_hash
 ),
--- Of each run the newest overlay that has the metric on the node, and of it one scope.
+measured AS MATERIALIZED (
+    SELECT m.run_key, m.overlay, m.metric, m.scope, m.value, m.reason, m.better
+    FROM nodes AS n JOIN read_parquet(_model_files(p_run, 'metrics')) AS m
+      ON m.run_key = n.run_key AND m.ordinal = n.ordinal AND m.metric = p_metric
+),
 numbers AS (
-    SELECT m.run_key, m.value, m.status, m.reason, o.kind, coalesce(m.better, o.better, d.better) AS better,
+    SELECT m.run_key, m.overlay, CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order,
+           m.value, m.reason, o.kind, coalesce(m.better, o.better, d.better) AS better,
            _broken(m.value, CASE WHEN m.reason LIKE 'identical%' THEN m.value ELSE d.identical END) AS broken
-    FROM read_parquet(_model_files(p_run, 'metrics')) AS m
-    JOIN nodes AS n ON n.run_key = m.run_key AND n.ordinal = m.ordinal
+    FROM measured AS m
     JOIN read_parquet(_model_files(p_run, 'overlays')) AS o ON o.run_key = m.run_key AND o.overlay = m.overlay
     LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
-    WHERE m.metric = p_metric
-    QUALIFY rank() OVER (PARTITION BY m.run_key ORDER BY m.overlay DESC,
-                         CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END) = 1
 ),
-one_each AS (
-    SELECT v.run_key, any_value(v.better) AS better, any_value(v.reason) AS reason,
+of_scope AS (
+    SELECT v.run_key, v.overlay, v.scope_order, any_value(v.better) AS better, any_value(v.reason) AS reason,
            CASE WHEN any_value(v.kind) = 'latency' THEN median(v.value)
                 ELSE min_by(v.value, (v.broken, _cost(v.value, coalesce(v.better, 'lower')))) END AS value,
            min(v.broken) AS broken
-    FROM numbers AS v GROUP BY v.run_key
-)
-SELECT _nid(n.run_key, n.ordinal) AS nid, n.name AS run, n.run_id, n.created_at, v.value,
-       CASE WHEN v.value IS NULL THEN 'not_measured' WHEN isfinite(v.value) THEN 'ok' ELSE 'non_finite' END AS status,
-       CASE WHEN n.ordinal IS NULL THEN 'no counterpart' WHEN v.value IS NULL THEN coalesce(v.reason, 'no data') ELSE v.reason END
+    FROM numbers AS v GROUP BY v.run_key, v.overlay, v.scope_order
+),
+-- Of each run the newest overlay that has the metric on the node, and of it one scope.
+one_each AS (SELECT s.run_key, arg_min(s, (-s.overlay, s.scope_order)) AS v FROM of_scope AS s GROUP BY s.run_key)
+SELECT _nid(n.run_key, n.ordinal) AS nid, n.name AS run, n.run_id, n.created_at, e.v.value,
+       CASE WHEN e.v.value IS NULL THEN 'not_measured' WHEN isfinite(e.v.value) THEN 'ok' ELSE 'non_finite' END AS status,
+       CASE WHEN n.ordinal IS NULL THEN 'no counterpart' WHEN e.v.value IS NULL THEN coalesce(e.v.reason, 'no data') ELSE e.v.reason END
            AS reason,
-       n.matched_by, n.tags, v.better, v.broken
-FROM nodes AS n LEFT JOIN one_each AS v ON v.run_key = n.run_key
+       n.matched_by, n.tags, e.v.better, e.v.broken
+FROM nodes AS n LEFT JOIN one_each AS e ON e.run_key = n.run_key
 ORDER BY n.created_at, n.run_id;
 
 CREATE MACRO _first_broken(p_stage, p_node, p_metric, p_threshold, p_run, p_method, p_path) AS TABLE
