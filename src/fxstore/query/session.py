@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _NIDS: Final = "SELECT nid, stage, name FROM nodes gives the nids"
 # Names of nodes, metrics and modules of so many runs and stages are kept.
 _MOST_KNOWN: Final = 64
-_GIVE_FEW: Final = frozenset({"worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants"})
 
 
 class Store(GraphQuestions):
@@ -292,7 +291,7 @@ class Store(GraphQuestions):
         shown = ", ".join([*map(literal, required), *(f"{name} := {literal(value)}" for name, value in given.items())])
         params |= given
         coverage = f"FROM _coverage_of_{macro}({arguments})" if macro in guard.RANKINGS else None
-        checked = guard.Checked(f"FROM {macro}({arguments})", coverage, tuple(params), macro in _GIVE_FEW)
+        checked = guard.Checked(f"FROM {macro}({arguments})", coverage, tuple(params), gives_few=True)
         return self._result(checked, params, f"FROM {macro}({shown})")
 
     def duckdb(self) -> duckdb.DuckDBPyConnection:

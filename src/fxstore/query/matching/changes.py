@@ -24,7 +24,7 @@ _CODES: Final = np.array([_CHANGED, _REWIRED, _MOVED, _RENAMED, _SAME])
 _RANK: Final = {int(code): rank for rank, code in enumerate(_CODES)}
 Fields = dict[str, Any]
 """Arrow columns by name."""
-Told = tuple[Numbers, list[str]]
+Told = tuple[Numbers, pa.Array]
 """Some rows, and a text for each."""
 
 
@@ -62,16 +62,12 @@ def changes(base: Run, head: Run) -> pa.StructArray:
     origin[after] = before
     codes = np.full(head.side.size, _ADDED, np.int64)
     codes[after] = code
-    said: list[str | None] = [None] * head.side.size
-    for row, text in detail.items():
-        said[after[row]] = text
+    said = columns.placed(detail, after, head.side.size)
     removed = np.flatnonzero(matching.partner == NONE)
     return _table(base, head, origin, codes, said, removed)
 
 
-def _table(
-    base: Run, head: Run, origin: Numbers, codes: Numbers, said: list[str | None], removed: Numbers
-) -> pa.StructArray:
+def _table(base: Run, head: Run, origin: Numbers, codes: Numbers, said: pa.Array, removed: Numbers) -> pa.StructArray:
     """Lays the head's nodes and the removed ones out by stage and ordinal."""
     runs = ((head, np.arange(head.side.size)), (base, removed))
     index = [columns.numbers(run.graphs["stage_index"], np.int64)[run.graph_rows[rows]] for run, rows in runs]
@@ -93,7 +89,7 @@ def _table(
         "change": columns.taken(columns.texts(CHANGES), codes[order]),
         "stage": of_graphs("stage"),
         "name": columns.taken(names, order),
-        "detail": columns.taken(columns.texts([*said, *[None] * len(removed)]), order),
+        "detail": columns.taken(pa.concat_arrays([said, columns.texts([None] * len(removed))]), order),
         "method": of_graphs("method"),
         "path": of_graphs("path"),
     }
@@ -108,10 +104,11 @@ class _Compared:
         self.matching = matching
         self.rows = (before, after)
 
-    def verdicts(self) -> tuple[Numbers, dict[int, str]]:
+    def verdicts(self) -> tuple[Numbers, pa.Array]:
         """Returns the code of each pair's change, and the detail of those that are not the same."""
-        codes = np.full(len(self.rows[0]), _RANK[_SAME], np.int64)
-        details: dict[int, list[str]] = {}
+        size = len(self.rows[0])
+        codes = np.full(size, _RANK[_SAME], np.int64)
+        details: list[pa.Array] = []
         for code, parts in (
             (_CHANGED, [self._told(name, name) for name in _CONTENT]),
             (_REWIRED, [self._rewired()]),
@@ -119,10 +116,10 @@ class _Compared:
             (_RENAMED, [self._told("name", "name"), self._modules(self._module_renamed)]),
         ):
             for rows, texts in parts:
-                codes[rows] = np.minimum(codes[rows], _RANK[code])
-                for row, text in zip(rows.tolist(), texts, strict=True):
-                    details.setdefault(row, []).append(text)
-        return _CODES[codes], {row: "; ".join(texts) for row, texts in details.items()}
+                if len(rows):
+                    codes[rows] = np.minimum(codes[rows], _RANK[code])
+                    details.append(columns.placed(texts, rows, size))
+        return _CODES[codes], columns.joined(details, "; ") if details else columns.texts([None] * size)
 
     def _moved(self) -> list[Told]:
         reordered = np.flatnonzero(self.matching.reordered()[self.rows[0]])
@@ -131,7 +128,7 @@ class _Compared:
             self._modules(~self._module_renamed),
             self._told("module_call", "call"),
             _differing([run.graphs["path"] for run in self.runs], paths, "graph"),
-            (reordered, ["order"] * len(reordered)),
+            (reordered, columns.texts(["order"] * len(reordered))),
         ]
 
     @cached_property
@@ -153,7 +150,7 @@ class _Compared:
         base, head = (run.side for run in self.runs)
         before = wiring(base, self.matching.partner[base.uses.src])
         rows = np.flatnonzero(before[self.rows[0]] != wiring(head, head.uses.src)[self.rows[1]])
-        return rows, [self._inputs(row) for row in rows.tolist()]
+        return rows, columns.texts([self._inputs(row) for row in rows.tolist()])
 
     def _inputs(self, row: int) -> str:
         """Tells which inputs differ, argument by argument."""
@@ -186,10 +183,6 @@ def _differing(told: Sequence[pa.Array], rows: Sequence[Numbers], shown: str, am
     differs = columns.differs(before, after)
     found = np.flatnonzero(differs if among is None else differs & among)
     if not len(found):
-        return found, []
-    pairs = zip(*(columns.taken(column, found).to_pylist() for column in (before, after)), strict=True)
-    return found, [f"{shown} {_shown(old)} -> {_shown(new)}" for old, new in pairs]
-
-
-def _shown(value: object) -> str:
-    return "none" if value is None or value == "" else str(value)
+        return found, columns.texts([])
+    old, new = (columns.shown(columns.taken(column, found), "none") for column in (before, after))
+    return found, columns.concatenated(f"{shown} ", old, " -> ", new)

@@ -46,5 +46,43 @@ def differs(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
     return np.asarray(pc.or_(unequal, one_null).to_numpy(zero_copy_only=False))
 
 
+def placed(values: pa.Array, rows: npt.NDArray[Any], size: int) -> pa.Array:
+    """Returns a column of so many rows with some values at the given ones, and NULL at the others."""
+    places = np.full(size, -1, np.int32)
+    places[rows] = np.arange(len(rows))
+    return values.take(int32(places, places >= 0))
+
+
+def shown(column: pa.Array, nothing: str) -> pa.Array:
+    """Returns a column as texts, with another text for NULL and for an empty one."""
+    import pyarrow.compute as pc
+
+    said = column.cast(pa.string())
+    empty = pc.or_kleene(pc.is_null(said), pc.equal(said, _scalar("")))
+    return pc.if_else(empty, _scalar(nothing), said)
+
+
+def concatenated(*parts: str | pa.Array) -> pa.Array:
+    """Returns columns and constant texts, one after the other, as one column of texts."""
+    import pyarrow.compute as pc
+
+    given = [_scalar(part) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*given, _scalar(""))
+
+
+def joined(parts: Sequence[pa.Array], separator: str) -> pa.Array:
+    """Returns the texts of each row that are not NULL, joined; NULL where there is none."""
+    import pyarrow.compute as pc
+
+    found, *others = parts
+    for other in others:
+        found = pc.coalesce(concatenated(found, separator, other), found, other)
+    return found
+
+
+def _scalar(text: str | None) -> pa.Scalar:
+    return texts([text])[0]
+
+
 def _bits(valid: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
     return None if valid is None or bool(valid.all()) else pa.py_buffer(np.packbits(valid, bitorder="little"))
