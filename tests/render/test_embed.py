@@ -298,6 +298,21 @@ def test_presets(open_host: Open, preset: str, shown: dict[str, bool]) -> None:
     assert not page.locator("#a .fx-details").is_visible()
 
 
+def test_the_side_bar_is_resized_and_folded_by_hand(open_host: Open) -> None:
+    page = open_host()
+    create(page, "a", "layout: { panels: { sidebar: { width: 300 } } }")
+    page.evaluate("() => { window.log = []; a.on('layoutchange', ({ source }) => log.push(source)); }")
+    edge = page.get_by_role("separator", name="Width of the details")
+    edge.press("ArrowLeft")
+    assert state(page, "a")["layoutState"]["sidebarWidth"] == 324
+    edge.dblclick()
+    assert not page.locator("#a .fx-details").is_visible()
+    assert state(page, "a")["layoutState"]["sidebarCollapsed"] is True
+    edge.dblclick()
+    assert page.locator("#a .fx-details").is_visible()
+    assert set(page.evaluate("() => log")) == {"ui"}
+
+
 def test_slots_hold_the_parts_and_stay_the_hosts_own(open_host: Open) -> None:
     names = ["canvas", "toolbar", "info", "minimap", "legend"]
     body = "".join(
@@ -428,12 +443,22 @@ def test_a_compare_payload_mounts_as_the_compare_page(open_host: Open) -> None:
 
 
 def test_hosts_with_a_strict_policy_get_a_styled_viewer(open_host: Open) -> None:
-    policy = "default-src 'none'; script-src 'nonce-abc'; style-src 'none'"
+    policy = "default-src 'none'; script-src 'nonce-abc'; style-src 'none'; require-trusted-types-for 'script'"
     page = open_host(
-        '<div id="a"></div>', head=f'<meta http-equiv="Content-Security-Policy" content="{policy}">', nonce="abc"
+        '<div id="a"></div><div id="b"></div>',
+        head=f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        nonce="abc",
     )
     create(page, "a")
     assert page.locator("#a .fx-embed-bar").evaluate("(e) => getComputedStyle(e).display") == "flex"
+    page.evaluate(
+        "() => { const place = document.createElement('div'); document.body.append(place);"
+        "const c = FXGraphCompare.create({ viewers: [a], layout: { container: place }, sharedTaskbar: { enabled: true } });"
+        "c.destroy(); a.setTheme('dark'); a.selectNode('n1'); }"
+    )
+    page.evaluate(
+        "async () => { const p = await fxstore.mount('b', { viewers: [{ payload: given.g }] }); p.destroy(); }"
+    )
     assert page.evaluate("() => a.shell.pane.size.height") > 200
 
 

@@ -226,7 +226,7 @@ export class EmbeddedCompare {
     for (const { element, parent, next, style } of this.#loans.reverse()) {
       if (parent) parent.insertBefore(element, next);
       if (style === null) element.removeAttribute("style");
-      else element.setAttribute("style", style);
+      else element.style.cssText = style;
     }
     for (const [i, viewer] of this.viewers.entries()) {
       viewer.shell.away = false;
