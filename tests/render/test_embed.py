@@ -453,7 +453,8 @@ def test_hosts_with_a_strict_policy_get_a_styled_viewer(open_host: Open) -> None
     assert page.locator("#a .fx-embed-bar").evaluate("(e) => getComputedStyle(e).display") == "flex"
     page.evaluate(
         "() => { const place = document.createElement('div'); document.body.append(place);"
-        "const c = FXGraphCompare.create({ viewers: [a], layout: { container: place }, sharedTaskbar: { enabled: true } });"
+        "const c = FXGraphCompare.create({ viewers: [a], layout: { container: place },"
+        "sharedTaskbar: { enabled: true } });"
         "c.destroy(); a.setTheme('dark'); a.selectNode('n1'); }"
     )
     page.evaluate(

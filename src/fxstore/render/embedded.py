@@ -14,7 +14,7 @@ from fxstore.render.join import join
 from fxstore.render.page import OfflinePage, embed_style, framed, source
 
 _PAGE: Final = "embedmain.js"
-_BUNDLE: Final = "embed.js"
+_BUNDLE: Final = "embedapi.js"
 
 
 def html(payload: Mapping[str, Any], title: str = "") -> str:
@@ -62,7 +62,7 @@ class PayloadPage(OfflinePage):
 def bundle() -> str:
     """Returns the viewer alone, for pages that mount payloads themselves; it sets ``window.fxstore``."""
     code = join(_BUNDLE, source)
-    return f'(() => {{\n"use strict";\n{code}\ninstallEmbed(window, {_literal(embed_style())});\n}})();\n'
+    return f'(() => {{\n"use strict";\n{code}\ninstall(window, {_literal(embed_style())});\n}})();\n'
 
 
 @cache

@@ -12,8 +12,7 @@ export const EMBED_VERSION = 1;
 /** @type {WeakMap<Element, Promise<any>>} */
 const SHOWN = new WeakMap();
 
-/** @returns {any} the API, without a page's own part */
-export function embedApi() {
+function embedApi() {
   return {
     embedVersion: EMBED_VERSION,
     FXGraphViewer: EmbeddedViewer,
@@ -28,16 +27,14 @@ export function embedApi() {
 /**
  * Puts the API into the page, unless one of the same version is there.
  * @param {Window & Record<string, any>} window @param {string} style sheet of embedded viewers
- * @returns {any} `window.fxstore`
+ * @param {any} [own] what a page of ours adds to it
  */
-export function install(window, style) {
-  if (window.fxstore?.embedVersion === EMBED_VERSION) return window.fxstore;
+export function install(window, style, own = null) {
+  if (!own && window.fxstore?.embedVersion === EMBED_VERSION) return;
   useStyle(style);
-  const api = embedApi();
-  window.fxstore = { ...window.fxstore, ...api };
-  window.FXGraphViewer = api.FXGraphViewer;
-  window.FXGraphCompare = api.FXGraphCompare;
-  return window.fxstore;
+  window.fxstore = { ...window.fxstore, ...own, ...embedApi() };
+  window.FXGraphViewer = EmbeddedViewer;
+  window.FXGraphCompare = EmbeddedCompare;
 }
 
 /** @param {string} packed base64 of gzip of JSON @returns {Promise<any>} */

@@ -3,9 +3,8 @@
 import { apiOf } from "./api.js";
 import { attachBridge } from "./bridge.js";
 import { attachDeepLink } from "./deeplink.js";
-import { embedApi, unpacked } from "./embedapi.js";
+import { install, unpacked } from "./embedapi.js";
 import { PayloadPage } from "./embedpage.js";
-import { useStyle } from "./island.js";
 import { visible } from "./visible.js";
 
 const root = document.querySelector("[data-fxstore-page]");
@@ -16,11 +15,8 @@ async function open() {
   const { title, payload } = await unpacked(holder.textContent);
   const page = new PayloadPage(root, payload, { alone: true, title });
   document.title = visible(page.scene.header.title || "fxstore");
-  useStyle(document.querySelector("style").textContent);
   attachDeepLink(page.app);
-  window.fxstore = { ...apiOf(page.app), ...embedApi(), page };
-  window.FXGraphViewer = window.fxstore.FXGraphViewer;
-  window.FXGraphCompare = window.fxstore.FXGraphCompare;
+  install(window, document.querySelector("style").textContent, { ...apiOf(page.app), page });
   attachBridge(window, window.fxstore);
 }
 
