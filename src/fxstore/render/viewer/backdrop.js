@@ -4,6 +4,8 @@ import { contains, grown, intersected, visibleBox } from "./viewport.js";
 
 const MARGIN = 0.4;
 const MAX_PIXELS = 24e6;
+/** Less than this part of a pixel is an error of arithmetic, and a picture should keep its size from jump to jump. */
+const ROUNDING = 1e-3;
 
 /**
  * @typedef {{view: import("./viewport.js").View, size: import("./viewport.js").Size, extent: import("./place.js").Box,
@@ -25,7 +27,7 @@ export class Backdrop {
   fits(view, size, extent) {
     if (this.stale || this.scale !== view.scale) return false;
     const needed = intersected(visibleBox(view, size), extent);
-    return isEmpty(needed) || contains(this.box, needed);
+    return isEmpty(needed) || contains(grown(this.box, (2 * ROUNDING) / this.pixels), needed);
   }
 
   /** @param {Shot} shot @param {(context: CanvasRenderingContext2D, box: import("./place.js").Box) => void} paint in scene units */
@@ -47,7 +49,7 @@ export class Backdrop {
     this.cost = performance.now() - began;
   }
 
-  /** What to draw: what is in view, and more around it where the last picture was left by moving, on whole pixels. */
+  /** What to draw, on whole pixels: what is in view, and more around it where the last picture was left by moving. */
   #boxFor({ view, size, extent, ratio }) {
     const seen = visibleBox(view, size);
     const moved = !this.stale && this.scale === view.scale && !isEmpty(intersected(seen, this.box));
@@ -56,10 +58,10 @@ export class Backdrop {
     const pixels = ratio * view.scale;
     const snapped = (at, origin, round) => origin + round((at - origin) * pixels) / pixels;
     return {
-      left: snapped(left, view.x, Math.floor),
-      top: snapped(top, view.y, Math.floor),
-      right: snapped(right, view.x, Math.ceil),
-      bottom: snapped(bottom, view.y, Math.ceil),
+      left: snapped(left, view.x, (at) => Math.floor(at + ROUNDING)),
+      top: snapped(top, view.y, (at) => Math.floor(at + ROUNDING)),
+      right: snapped(right, view.x, (at) => Math.ceil(at - ROUNDING)),
+      bottom: snapped(bottom, view.y, (at) => Math.ceil(at - ROUNDING)),
     };
   }
 
