@@ -125,18 +125,21 @@ class Ordering:
 
     def swap_neighbours(self) -> None:
         """Swaps neighbours while that takes crossings away."""
+        stale = set(range(len(self.rows)))
         for _ in range(4):
-            swapped = False
+            changed: set[int] = set()
             for r, row in enumerate(self.rows):
-                if len(row) > 1 and (self.counts[r] or self.counts[r - 1]):
-                    swapped |= self._swap_row(r, row)
-            if not swapped:
+                near = r in stale or r - 1 in changed
+                if near and len(row) > 1 and (self.counts[r] or self.counts[r - 1]) and self._swap_row(r, row):
+                    changed |= {r - 1, r, r + 1}
+            if not changed:
                 return
+            stale = changed
 
     def _swap_row(self, r: int, row: list[int]) -> bool:
         at, swapped = self.position, False
-        above = {v: sorted([at[w] + place for w, place, _ in self._above[v]]) for v in row}
-        below = {v: sorted([at[w] + place for w, place, _ in self._below[v]]) for v in row}
+        above = {v: _ends(at, self._above[v]) for v in row}
+        below = {v: _ends(at, self._below[v]) for v in row}
         for i in range(len(row) - 1):
             a, b = row[i], row[i + 1]
             if self._rank and -1 < self._rank[a] < self._rank[b]:
@@ -250,6 +253,12 @@ def _median(ends: list[float]) -> float:
     ends.sort()
     half = len(ends) // 2
     return ends[half] if len(ends) % 2 else (ends[half - 1] + ends[half]) / 2
+
+
+def _ends(at: list[int], links: list[Link]) -> list[float]:
+    if len(links) == 1:
+        return [at[links[0][0]] + links[0][1]]
+    return sorted([at[w] + place for w, place, _ in links])
 
 
 def _gain(left: list[float], right: list[float]) -> int:

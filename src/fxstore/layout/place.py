@@ -213,7 +213,8 @@ def _balance(grid: Grid, places: list[list[int]]) -> list[int]:
     best = min(spans, key=lambda s: s[1] - s[0])
     moves = [best[i % 2] - span[i % 2] for i, span in enumerate(spans)]
     out = []
-    for xs in zip(*places, strict=True):
-        four = [x + d for x, d in zip(xs, moves, strict=True)]
-        out.append((sum(four) - min(four) - max(four)) // 2)
+    m, n, o, p = moves
+    for a, b, c, d in zip(*places, strict=True):
+        four = sorted([a + m, b + n, c + o, d + p])
+        out.append((four[1] + four[2]) // 2)
     return out
