@@ -7,7 +7,9 @@ was run.
 
 Columns: peak memory of a process of its own, nodes missing, edges not drawn, pairs of boxes that overlap, crossings and
 length per edge, extent, share of the longest path that is straight, and share of old nodes that moves in x when a
-quantise and a dequantise node come into one edge.
+quantise and a dequantise node come into one edge: drawn anew, and (ours only) drawn beside the old drawing, as the panes
+of a compare are. Then, of graphs beside each other: shared nodes at equal heights, pairs of parallel nodes in another
+order, and the time of a part of 500 nodes.
 """
 
 from __future__ import annotations
@@ -18,16 +20,17 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from bench.layout_engines import Drawn, Lines, NotDrawn, dot, elk, fast_sugiyama
 from tests.layout import graphs, real
-from tests.layout.edits import inserted
+from tests.layout.edits import beside, branches, inserted, quantised, shared_heights
 from tests.layout.graphs import Graph
 from tests.layout.laws import longest_path
 
-from fxstore.layout import Drawing
+from fxstore.layout import Drawing, align, draw
 
 PEER_NODES = 3000
 """Larger graphs are drawn by fxstore alone."""
@@ -94,7 +97,7 @@ def overlaps(graph: Graph, centre: np.ndarray) -> int:
     return count
 
 
-def measure(name: str, graph: Graph, drawn: Drawn, moved: float | None, megabytes: float | None) -> None:
+def measure(name: str, graph: Graph, drawn: Drawn, moved: str, megabytes: float | None) -> None:
     """Prints one row."""
     half = np.array(graph.sizes) / 2
     there = np.isfinite(drawn.centre).all(axis=1)
@@ -111,7 +114,7 @@ def measure(name: str, graph: Graph, drawn: Drawn, moved: float | None, megabyte
         f"{drawn.seconds / len(graph.sizes) * 1e6:7.0f} {'' if megabytes is None else f'{megabytes:.0f}':>4} "
         f"{int((~there).sum()):4} {undrawn:4} {overlaps(graph, drawn.centre):5} "
         f"{crossings_per_edge(graph, drawn.lines):7.2f} {length:7.0f} {width:7.0f} {height:8.0f} {width / height:6.2f} "
-        f"{straight:6.0%} {'' if moved is None else f'{moved:.1%}':>6}",
+        f"{straight:6.0%} {moved:>11}",
         flush=True,
     )
 
@@ -140,15 +143,19 @@ def peak_megabytes(graph: Graph) -> float:
         return int(pipe.read()) / 1024
 
 
-def moved_by_insertion(graph: Graph, engine: Callable[[Graph], Drawn], times: int) -> float:
+def moved_by_insertion(graph: Graph, engine: Callable[[Graph], Drawn], times: int) -> str:
     """Returns which part of the old nodes moves in x when a quantise and a dequantise node come into one edge."""
     before, rnd = engine(graph).centre[:, 0], random.Random(0)
-    moved = []
+    old = graph.draw() if engine is ours else None
+    moved: list[list[float]] = []
     for edge in rnd.sample(range(len(graph.edges)), min(times, len(graph.edges))):
         after, place = inserted(graph, edge)
-        step = engine(after).centre[place, 0] - before
-        moved.append(np.mean(np.abs(step - np.nanmedian(step)) > 2))
-    return float(np.mean(moved))
+        places = [engine(after).centre[place, 0]]
+        if old is not None:
+            places.append(beside(graph, old, after, place).x[place])
+        steps = [x - before for x in places]
+        moved.append([float(np.mean(np.abs(step - np.nanmedian(step)) > 2)) for step in steps])
+    return " ".join(f"{share:.1%}" for share in np.mean(moved, axis=0))
 
 
 def compare(name: str, graph: Graph) -> None:
@@ -159,10 +166,47 @@ def compare(name: str, graph: Graph) -> None:
         try:
             drawn = engine(graph)
             small = len(graph.sizes) <= STABLE_NODES[engine is ours]
-            moved = moved_by_insertion(graph, engine, 8 if engine is ours else 3) if small else None
+            moved = moved_by_insertion(graph, engine, 40 if engine is ours else 3) if small else ""
             measure(name, graph, drawn, moved, peak_megabytes(graph) if engine is ours else None)
         except NotDrawn as reason:
             print(f"{name:22} {reason}", flush=True)
+
+
+def compare_panes() -> None:
+    """Prints how well the panes of stages agree, and what a part takes."""
+    print(f"{'beside each other':40} {'nodes':>6} {'level':>6} {'pairs':>6} {'turned':>6}")
+    for one, two in (
+        ("mobilenet", "mobilenet-prepared"),
+        ("mobilenet", "mobilenet-quantized"),
+        ("unet", "unet-quantized"),
+    ):
+        before, after = real.load(one), real.load(two)
+        place = {name: i for i, name in enumerate(real.names(two))}
+        old = [i for i, name in enumerate(real.names(one)) if name in place]
+        _pane(f"{one}, {two.split('-')[1]}", before, after, old, [place[real.names(one)[i]] for i in old])
+    for name in ("bert-core", "llama-core", "swin-core", "unet"):
+        after, new = quantised(real.load(name))
+        _pane(f"{name}, all operands quantised", real.load(name), after, list(range(len(new))), new)
+    for name in ("bert-core", "swin-core", "mobilenet"):
+        part, seconds = real.part(name, 0, 500), []
+        for _ in range(5):
+            began = time.process_time()
+            part.draw()
+            seconds.append(time.process_time() - began)
+        print(f"{f'500 nodes of {name}':40} {min(seconds) * 1000:6.1f} ms")
+
+
+def _pane(title: str, before: Graph, after: Graph, old: list[int], new: list[int]) -> None:
+    kept = Graph([before.sizes[i] for i in old], [], [None] * len(old))
+    first = before.draw()
+    wishes: list[float | None] = [None] * len(after.sizes)
+    for i, j in zip(old, new, strict=True):
+        wishes[j] = float(first.x[i])
+    second = draw(after.sizes, after.edges, after.paths, None, wishes)
+    panes = [{k: float(first.y[i]) for k, i in enumerate(old)}, {k: float(second.y[j]) for k, j in enumerate(new)}]
+    level = shared_heights(panes, align(panes))
+    pairs, turned = branches(kept, replace(first, x=first.x[old], y=first.y[old]), second, new)
+    print(f"{title:40} {len(old):6} {level:6.1%} {pairs:6} {turned:6}", flush=True)
 
 
 def stored(path: str) -> Iterator[tuple[str, Graph]]:
@@ -188,10 +232,11 @@ def main() -> None:
     print(
         f"{'graph':22} {'engine':13} {'nodes':>6} {'edges':>6} {'CPU s':>7} {'us/node':>7} {'MB':>4} {'miss':>4} "
         f"{'undr':>4} {'overl':>5} {'cross/e':>7} {'length':>7} {'width':>7} {'height':>8} {'aspect':>6} {'spine':>6} "
-        f"{'moved':>6}"
+        f"{'moved':>11}"
     )
     for name in real.NAMES:
         compare(name, real.load(name))
+    compare_panes()
     for name, make in GENERATED.items():
         compare(name, make())
     for path in sys.argv[1:]:
