@@ -7,9 +7,9 @@ was run.
 
 Columns: peak memory of a process of its own, nodes missing, edges not drawn, pairs of boxes that overlap, crossings and
 length per edge, extent, share of the longest path that is straight, and share of old nodes that moves in x when a
-quantise and a dequantise node come into one edge: drawn anew, and (ours only) drawn beside the old drawing, as the panes
-of a compare are. Then, of graphs beside each other: shared nodes at equal heights, pairs of parallel nodes in another
-order, and the time of a part of 500 nodes.
+quantise and a dequantise node come into one edge: drawn anew, and (ours only) drawn beside the old drawing, as the
+panes of a compare are. Then, of graphs beside each other: shared nodes at equal heights, pairs of parallel nodes in
+another order, and the time of a part of 500 nodes.
 """
 
 from __future__ import annotations

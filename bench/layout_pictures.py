@@ -19,6 +19,7 @@ from tests.layout.graphs import Graph
 from tests.render.made_pages import EDGES, NODES
 
 from fxstore.layout import Drawing, columns
+from fxstore.layout.model import GAP_PARTS
 from fxstore.render import DrawnGraph, Page, PageModel, Pane
 
 MODELS = ("mobilenet", "llama-core", "unet")
@@ -29,11 +30,11 @@ def whole(graph: Graph, drawing: Drawing) -> tuple[str, int, int]:
     """Returns an SVG of the whole drawing in columns, and its size in pixels."""
     wrapped = columns(drawing, graph.sizes)
     count = len(wrapped.cuts) - 1
-    width, height = count * (wrapped.width + 36), float(np.diff(wrapped.cuts).max())
+    width, height = count * (wrapped.width + GAP_PARTS), float(np.diff(wrapped.cuts).max())
     scale = WHOLE_PX / max(width, height)
     parts = [f'<symbol id="g" overflow="visible">{"".join(_shapes(graph, drawing))}</symbol>']
     for c, (top, bottom) in enumerate(zip(wrapped.cuts, wrapped.cuts[1:], strict=False)):
-        x = c * (wrapped.width + 36)
+        x = c * (wrapped.width + GAP_PARTS)
         parts.append(
             f'<clipPath id="c{c}"><rect y="{top}" width="{wrapped.width}" height="{bottom - top}"/></clipPath>'
         )
