@@ -83,9 +83,10 @@ test("stepping through rows skips those that name no node, and wraps", () => {
 
 test("search counts per pane, over name, operator and module, whatever the case", () => {
   const index = new SearchIndex(makeScene());
-  assert.deepEqual(index.find("CONV"), { nodes: [0, 2, 4], counts: [1, 1, 1] });
-  assert.deepEqual(index.find("layer.0"), { nodes: [0, 1], counts: [2, 0, 0] });
-  assert.deepEqual(index.find("  "), { nodes: [], counts: [0, 0, 0] });
+  const hits = Uint8Array.from([1, 0, 1, 0, 1, 0]);
+  assert.deepEqual(index.find("CONV"), { nodes: [0, 2, 4], counts: [1, 1, 1], hits });
+  assert.deepEqual(index.find("layer.0").counts, [2, 0, 0]);
+  assert.deepEqual(index.find("  "), { nodes: [], counts: [0, 0, 0], hits: null });
   assert.deepEqual(index.find("folded").nodes, [], "reasons are not searched");
 });
 

@@ -275,8 +275,7 @@ export class FXGraphCompare extends Emitter {
   search(query) {
     this.query = query;
     this.found = this.searchIndex.find(query);
-    const hits = this.found.nodes.length ? new Uint8Array(this.scene.nodeCount) : null;
-    for (const node of this.found.nodes) hits[node] = 1;
+    const hits = this.found.nodes.length ? this.found.hits : null;
     for (const viewer of this.viewers) viewer.setMarks({ hits });
     this.emit("searchchange", { query, ...this.found });
     return this.found;

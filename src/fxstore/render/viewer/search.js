@@ -27,14 +27,15 @@ export class SearchIndex {
 
   /**
    * @param {string} query
-   * @returns {{nodes: number[], counts: number[]}} matching nodes in order, and how many there are in each pane
+   * @returns {{nodes: number[], counts: number[], hits: Uint8Array|null}} matching nodes in order, how many there are in
+   *   each pane, and 1 for each node that matches; null where nothing was asked
    */
   find(query) {
     const { scene } = this;
     const counts = scene.panes.map(() => 0);
     const overlays = this.colorings?.categorical().map(({ metric }) => metric) ?? [];
     const terms = termsOf(query, this.metrics(), overlays);
-    if (!terms.length) return { nodes: [], counts };
+    if (!terms.length) return { nodes: [], counts, hits: null };
     const kept = new Uint8Array(scene.nodeCount).fill(1);
     for (const term of terms) {
       const test = this.test(term);
@@ -46,7 +47,7 @@ export class SearchIndex {
       for (let node = first; node < end; node++) if (kept[node]) nodes.push(node);
       counts[number] = nodes.length - before;
     }
-    return { nodes, counts };
+    return { nodes, counts, hits: kept };
   }
 
   metrics() {
