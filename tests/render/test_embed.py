@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -522,3 +523,24 @@ def test_a_compare_holds_panes_of_a_hosts_own_type(open_host: Open) -> None:
     assert page.evaluate("() => gone") is True
     with pytest.raises(Exception, match="no pane type chart; registered are: list"):
         page.evaluate("() => FXGraphCompare.create({ viewers: [{ type: 'chart' }], layout: { container: '#c' } })")
+
+
+def test_every_documented_method_is_there(open_host: Open) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "embedding.md").read_text(encoding="utf-8")
+    viewer, _, several = text.partition("## One graph")[2].partition("## Several graphs")
+    tables = "\n".join(line for line in viewer.splitlines() if line.startswith("| `"))
+    named = set(re.findall(r"`(?:FXGraphViewer\.)?([a-z]\w+)\(", tables)) | {"create"}
+    asked = (
+        "init renderAll getState setState setTheme setLayers setColorBy selectNode clearSelection search panToNode "
+        "animateToNode zoomToFit setUIVisibility setLayout upsertLayer removeLayer patchLayerNodes enterFullscreen "
+        "exitFullscreen destroy on off registerTheme"
+    )
+    assert set(asked.split()) <= named
+    methods = re.findall(r"`([a-z]\w+)\(", several.partition("## Scripts")[0])
+    page = open_host()
+    for kind, names in (("FXGraphViewer", named), ("FXGraphCompare", {*methods, "setColumns", "setSync", "destroy"})):
+        missing = page.evaluate(
+            f"(names) => names.filter((name) => typeof ({kind}.prototype[name] ?? {kind}[name]) !== 'function')",
+            sorted(names),
+        )
+        assert missing == [], kind
