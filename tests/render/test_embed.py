@@ -405,6 +405,10 @@ def test_viewers_that_are_nowhere_can_be_compared(open_host: Open) -> None:
     click(page, "a", "n3")
     assert page.evaluate("() => v.map((one) => one.getState().selectedNodeId)") == ["n3"] * 3
     assert page.evaluate("() => v.every((one) => one.shell.pane.size.width > 300)")
+    page.keyboard.press("]")
+    assert page.evaluate("() => v.map((one) => one.getState().selectedNodeId)") == ["n4"] * 3
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => v.map((one) => one.getState().selectedNodeId)") == [None] * 3
 
 
 def test_scripts_mount_anywhere_and_often(open_host: Open) -> None:

@@ -179,14 +179,14 @@ test("active layers write into box, tooltip and details, in their order", () => 
   assert.deepEqual(layers.tooltip(0), ["[Latency]", "3 ms"]);
   assert.deepEqual(layers.rows(0), [
     ["args", '["x"]'],
-    ["Other.k", '{"deep":1}'],
+    ["Other.k", "deep: 1"],
     ["Latency.ms", "3"],
   ]);
   const rows = detailRows(scene, selectionOf(scene, 0), [0], []);
   assert.deepEqual(
     rows.filter(({ label }) => label.includes(".")).map(({ label, cells }) => [label, cells[0].text]),
     [
-      ["Other.k", '{"deep":1}'],
+      ["Other.k", "deep: 1"],
       ["Latency.ms", "3"],
     ],
   );

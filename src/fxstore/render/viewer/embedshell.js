@@ -53,7 +53,9 @@ export class EmbedShell {
     this.#place();
     core.on("selectionchange", () => this.showDetails());
     core.on("foldchange", () => core.module && this.showDetails());
-    for (const { root } of this.islands) root.addEventListener("keydown", (event) => this.#key(event));
+    const slotted = { toolbar: this.bar.root, info: this.details.root, minimap: this.map };
+    const parts = Object.entries(slotted).flatMap(([name, part]) => (viewer.slots[name] ? [part] : []));
+    for (const part of [this.main, this.side, ...parts]) part.addEventListener("keydown", (event) => this.#key(event));
   }
 
   /** Puts every part into its slot, or into the viewer's own frame. */

@@ -86,7 +86,7 @@ export class LayerSet {
     const [, { info }] = this.at(node);
     const rows = (from, name) =>
       Object.entries(from).flatMap(([key, value]) => {
-        const text = plainText(value);
+        const text = linedText(value);
         return EMPTY.has(text) ? [] : [[name ? `${name}.${key}` : key, text]];
       });
     const own = rows(Object.fromEntries(Object.entries(info).filter(([key]) => !KNOWN.has(key))), "");
@@ -226,4 +226,12 @@ function thresholds(rule) {
     if (Number.isNaN(value) || !steps.length) return null;
     return (steps.findLast((step) => value >= step.value) ?? steps[0]).color;
   };
+}
+
+/** An object as one `key: value` a line, anything else as it is. */
+function linedText(value) {
+  if (!isObject(value)) return plainText(value);
+  return Object.entries(value)
+    .map(([key, one]) => `${key}: ${plainText(one) ?? "none"}`)
+    .join("\n");
 }
