@@ -343,7 +343,10 @@ def test_slots_hold_the_parts_and_stay_the_hosts_own(open_host: Open) -> None:
 
 
 def test_a_compare_selects_what_corresponds_and_gives_everything_back(open_host: Open) -> None:
-    page = open_host('<div id="c" style="height:600px;width:1200px"></div>' + TWO.partition('<div id="c"')[0])
+    payload = graph()
+    payload["base"]["nodes"][0]["info"]["unmatched"] = "folded"
+    body = '<div id="c" style="height:600px;width:1200px"></div>' + TWO.partition('<div id="c"')[0]
+    page = open_host(body, {"g": payload})
     create(page, "a")
     create(page, "b", "state: { theme: 'light' }")
     dom = page.evaluate(DEEP_DOM, page.query_selector("body"))
@@ -369,7 +372,7 @@ def test_a_compare_selects_what_corresponds_and_gives_everything_back(open_host:
     assert state(page, "b")["selectedNodeId"] == "n7"
     page.evaluate("() => a.selectNode('n0')")
     assert state(page, "b")["selectedNodeId"] is None
-    assert "no counterpart" in page.locator("#c .fx-cmp").inner_text()
+    assert "no counterpart: folded" in page.locator("#c .fx-cmp").inner_text()
     with pytest.raises(Exception, match="no sync mode"):
         page.evaluate("() => c.setSync({ mode: 'magic' })")
     page.evaluate("() => a.setTheme('dark')")

@@ -145,11 +145,16 @@ export class DetailsPanel {
 
   facts() {
     const { h, scene } = this;
+    const several = scene.panes.length > 1;
     const fact = ([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
     return h(
       "div",
       { class: "fx-about" },
-      h("p", {}, "Click a node: what it became lights up in every pane. Press ? for the keys."),
+      h(
+        "p",
+        {},
+        `Click a node${several ? ": what it became lights up in every pane" : " to see what is known of it"}. Press ? for the keys.`,
+      ),
       scene.header.leftOut && h("p", { class: "fx-left-out" }, scene.header.leftOut),
       h("dl", { class: "fx-facts", "aria-label": "About this page" }, ...scene.header.facts.map(fact)),
     );

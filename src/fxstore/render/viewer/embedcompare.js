@@ -8,6 +8,7 @@ import { island } from "./island.js";
 import { mergedTable } from "./mergedtable.js";
 import { HostPane, registerPaneType } from "./panetype.js";
 import { Matcher, SetMatcher, syncMode } from "./sync.js";
+import { visible } from "./visible.js";
 
 const LAYOUT = { columns: 2, minimapHeight: 180, infoHeight: 200 };
 const SHARED_OFF = ["layers", "colorBy", "theme", "zoomButtons", "fullscreenButton", "highlightButton"];
@@ -174,9 +175,16 @@ export class EmbeddedCompare {
       const lead = core.selection?.node ?? -1;
       const more = (core.selection?.shares[0].members.length ?? 1) - 1;
       const name = lead < 0 ? "" : `${scene.text("name", lead)}${more > 0 ? ` +${more}` : ""}`;
-      const none = origin >= 0 && this.sync.mode !== "none" ? "no counterpart" : "";
-      this.status[i].textContent = name || none;
+      this.status[i].textContent = visible(name || this.#noCounterpart(origin));
     }
+  }
+
+  /** Why a pane shows nothing. */
+  #noCounterpart(origin) {
+    if (origin < 0 || this.sync.mode === "none") return "";
+    const { core, scene } = this.viewers[origin];
+    const reason = core.selection ? scene.text("unmatched", core.selection.node) : null;
+    return reason ? `no counterpart: ${reason}` : "no counterpart";
   }
 
   /** @param {number} count of viewers side by side */
