@@ -212,7 +212,7 @@ class Measuring:
         from fxstore.ingest.samples import given as samples_of
 
         if not dump.has_values:
-            return f"{_NOTHING}: the dump has no values; pass its debug buffer"
+            return f"{_NOTHING}: no tensor data (debug buffer missing)"
         placed = [one for one in executions(dump, methods_of(RunNodes(self._stages))) if one.methods]
         names = list(dict.fromkeys(one.methods[0].name for one in placed))
         if len(names) != 1:

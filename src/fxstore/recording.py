@@ -16,7 +16,7 @@ from fxstore.ingest.overlays import Overlays, RunNodes
 from fxstore.ingest.privacy import public_run
 from fxstore.ingest.versions import loaded_versions
 from fxstore.link import structure_of
-from fxstore.measuring import Measuring, content, several_names
+from fxstore.measuring import Measuring, several_names
 from fxstore.privacy import is_public
 from fxstore.records import RunRecord, Stage, Structure
 
@@ -231,7 +231,7 @@ class Recorder(Measuring):
 
     def _append(self, stage: Stage) -> None:
         self._check_name(stage.name)
-        same = next((other.name for other in self._stages if stage.graphs and content(other) == content(stage)), None)
+        same = next((other.name for other in self._stages if stage.graphs and _same_graphs(other, stage)), None)
         if same is not None:
             stage = replace(stage, note="; ".join(filter(None, (stage.note, f"content equals stage {same}"))))
         self._stages.append(stage)
@@ -308,3 +308,11 @@ class Recorder(Measuring):
             return result
 
         return run
+
+
+def _same_graphs(one: Stage, other: Stage) -> bool:
+    """Tells whether two stages have the same nodes and uses; what is known of their handles may differ."""
+    return len(one.graphs) == len(other.graphs) and all(
+        (a.method, a.path) == (b.method, b.path) and a.nodes.equals(b.nodes) and a.edges.equals(b.edges)
+        for a, b in zip(one.graphs, other.graphs, strict=True)
+    )

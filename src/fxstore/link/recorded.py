@@ -66,41 +66,42 @@ def copies(pair: Pair) -> dict[int, set[int]]:
     """Returns, by index of an earlier graph, the identities under which the later stage cites a copy of it.
 
     A deep copy has a number of its own, but names, targets and provenance are the original's: all that is cited of it
-    must agree, and be at least half of the graph. A graph that is cited by its own number needs no such search.
+    must agree, and be at least half of the graph, together with what the later stage kept as it was. A copy that was
+    edited in place cites itself. A graph that is cited by its own number needs no such search.
     """
     run = pair.run
-    numbers = {number for graph in {run.graph[b] for b in pair.later} for number in run.graphs[graph].source_graphs}
-    uncited = {
-        graph for graph in {run.graph[a] for a in pair.earlier} if numbers.isdisjoint(run.graphs[graph].identities)
-    }
-    unknown = numbers - {number for graph in run.graphs for number in graph.identities}
-    if not uncited or not unknown:
+    earlier, later = ({run.graph[node] for node in nodes} for nodes in (pair.earlier, pair.later))
+    own = {number for graph in later for number in run.graphs[graph].identities}
+    numbers = {number for graph in later for number in run.graphs[graph].source_graphs}
+    if own.isdisjoint(numbers) and all(numbers & run.graphs[graph].identities for graph in earlier):
         return {}
-    cited = _cited(pair, unknown)
+    known = {number for graph in run.graphs for number in graph.identities} - own
+    cited = _cited(pair)
+    uncited = {graph for graph in earlier if cited.keys().isdisjoint(run.graphs[graph].identities)}
     originals: dict[int, dict[str, int]] = defaultdict(dict)
     for a in pair.earlier:
         if run.graph[a] in uncited and not run.boundary[a]:
             originals[run.graph[a]].setdefault(run.name[a], a)
     found: dict[int, set[int]] = defaultdict(set)
     for graph, nodes in originals.items():
+        kept = {name for name, node in nodes.items() if node in pair.to_later}
         for number, names in cited.items():
-            if 2 * len(names) >= len(nodes) and _agree(run, nodes, names):
+            if number not in known and 2 * len(kept | names.keys()) >= len(nodes) and _agree(run, nodes, names):
                 found[graph].add(number)
     return found
 
 
-def _cited(pair: Pair, unknown: set[int]) -> dict[int, dict[str, int]]:
-    """Returns the sources that the later stage cites of graphs that nobody captured, by graph and name."""
+def _cited(pair: Pair) -> dict[int, dict[str, int]]:
+    """Returns the sources that operators of the later stage cite, by graph and name."""
     run, lineage = pair.run, pair.run.lineage
     cited: dict[int, dict[str, int]] = defaultdict(dict)
     seen: set[int] = set()
     for b in pair.later:
-        if not run.boundary[b]:
-            for source in lineage.chain(b):
+        for source in lineage.chain(b) if not run.boundary[b] else ():
+            if source not in seen:
+                seen.add(source)
                 number, name = lineage.ancestor[lineage.hop[source]]
-                if number in unknown and source not in seen:
-                    seen.add(source)
-                    cited[number].setdefault(name, source)
+                cited[number].setdefault(name, source)
     return cited
 
 
