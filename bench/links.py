@@ -55,6 +55,7 @@ class Facts:
     observed: dict[Name, Name] = field(default_factory=dict)
     port: dict[Name, tuple[Name, int]] = field(default_factory=dict)
     """For what reads one of several outputs: the node that has them, and the output's number."""
+    outputs: dict[Name, int] = field(default_factory=dict)
     runs: dict[Name, str] = field(default_factory=dict)
     """Path of the graph that a delegate call runs."""
     returns: dict[str, list[Name]] = field(default_factory=dict)
@@ -120,6 +121,8 @@ def _note(facts: Facts, name: Name, node: fx.Node, signature: Any) -> None:
         facts.observed[name] = (name[0], node.all_input_nodes[0].name)
     if node.target is operator.getitem and isinstance(node.args[1], int):
         facts.port[name] = (name[0], node.args[0].name), node.args[1]
+    if isinstance(node.meta.get("val"), (tuple, list)):
+        facts.outputs[name] = len(node.meta["val"])
     if node.name.startswith("executorch_call_delegate"):
         facts.runs[name] = str(node.args[0].target)
     if node.op == "output" and isinstance(node.args[0], (tuple, list)):
@@ -170,6 +173,10 @@ def _of_port(earlier: Facts, later: Facts, name: Name, origin: set[Name]) -> set
     giver, port = later.port[name]
     same = {a for a in origin if earlier.port.get(a, (a, -1))[1] == port}
     givers = {a for a in origin if _operator(earlier, a) == _operator(later, giver)}
+    for source in origin:
+        made = [one for one in later.outputs if (earlier.identity, source[1]) in later.chain[one]]
+        if made == [giver] and earlier.outputs.get(source) == later.outputs[giver]:
+            givers.add(source)
     readers = {reader for reader, (source, number) in earlier.port.items() if source in givers and number == port}
     return same or readers or origin
 

@@ -19,6 +19,13 @@ def on(backend: str, made: Graph) -> Graph:
     return Graph(**{**vars_of(made), "tables": {**made.tables, "nodes": nodes}})
 
 
+def with_role(made: Graph, old: str, new: str) -> None:
+    nodes = made.nodes
+    roles = [new if role == old else role for role in nodes["role"].to_pylist()]
+    at = nodes.column_names.index("role")
+    made.tables["nodes"] = nodes.set_column(at, nodes.schema.field("role"), pa.array(roles, pa.string()))
+
+
 def vars_of(made: Graph) -> dict[str, object]:
     return {name: getattr(made, name) for name in made.__dataclass_fields__}
 
@@ -60,10 +67,7 @@ def record_and_payload(shape: tuple[str, ...] = NCHW, laid: tuple[str, ...] = NH
     ], path="d1", parent=("", 3))  # fmt: skip
     program = tuple(on("XnnpackBackend", made) for made in (top, conv, mul))
     for made in program:
-        roles = ["constant" if role == "parameter" else role for role in made.nodes["role"].to_pylist()]
-        made.tables["nodes"] = made.nodes.set_column(
-            made.nodes.column_names.index("role"), made.nodes.schema.field("role"), pa.array(roles, pa.string())
-        )
+        with_role(made, "parameter", "constant")
     return Linked.of([Stage("edge", (edge,), "edge"), Stage("program", program, "runtime")])
 
 
@@ -119,3 +123,32 @@ def test_what_a_fold_and_a_number_became_is_said() -> None:
     reasons = Linked(before, after).unmatched()
     assert reasons["s1:bias", "s0"] == "constant made by folding norm into conv"
     assert reasons["s1:seen", "s0"] == "observes bias"
+
+
+def test_a_buffer_that_is_written_back_is_said_to_be() -> None:
+    nodes = [
+        N("x", "placeholder", key="input:0"),
+        N("cache", "get_attr", key="buffer:cache"),
+        N("add", "add", "x cache"),
+    ]
+    emitted = graph(2, [*nodes, N("copy_", "copy_", "cache add", [(1, "copy_")])])
+    with_role(emitted, "parameter", "buffer")
+    stages = [Stage("lowered", (graph(1, nodes),), "lowered"), Stage("runtime", (emitted,), "runtime")]
+    reason = Linked.of(stages).unmatched()["runtime:copy_", "lowered"]
+    assert reason == "inserted by to_executorch: writes the buffer cache back"
+
+
+def test_a_decompositions_own_outputs_are_not_those_of_the_operator() -> None:
+    """An operator of two outputs whose decomposition has a split in two, of other shapes."""
+    before = graph(1, [
+        N("x", "placeholder", key="input:0"), N("rnn", "rnn", "x", ports=2, shape=("4",)),
+        N("y", "getitem", "rnn.0", shape=("4",)), N("h", "getitem", "rnn.1", shape=("4",)),
+    ])  # fmt: skip
+    cited = [(1, "rnn", "aten.rnn.default")]
+    after = graph(2, [
+        N("x", "placeholder", key="input:0"), N("gates", "mm", "x", cited),
+        N("parts", "split", "gates", cited, ports=2), N("part", "getitem", "parts.0", cited),
+        N("other", "getitem", "parts.1", cited), N("out", "mul", "part other", cited, shape=("4",)),
+    ])  # fmt: skip
+    links = Linked(before, after).links()
+    assert {a for a, b in links if b in ("s1:part", "s1:other", "s1:out")} == {"s0:rnn"}

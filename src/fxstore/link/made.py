@@ -1,4 +1,4 @@
-"""Who made what no chain of provenance tells of, where that is known all the same."""
+"""Who made a node without a counterpart, where no chain of provenance tells it and it is known all the same."""
 
 from __future__ import annotations
 
@@ -12,9 +12,17 @@ from fxstore.link.run import STATE, Run
 _GUARDS = "_guards_fn"
 
 
-def made_without_record(pair: Pair, b: int) -> str | None:
-    """Returns who made a node that cites nothing: export, a fold, or the backend in whose payload it is."""
+def made_by(pair: Pair, b: int, *, recorded: bool) -> str | None:
+    """Returns who made a node: of one that cites nothing also export, a fold, or the backend in whose payload it is.
+
+    Args:
+        recorded: Whether the node cites an ancestor, which says more.
+    """
     run = pair.run
+    if _writes_back(run, b):
+        return f"inserted by to_executorch: writes the buffer {run.name[run.inputs[b][0][0]]} back"
+    if recorded:
+        return None
     if run.target[b] == _GUARDS:
         return "inserted by ExportedProgram.module(): checks what is passed in"
     if run.role[b] in STATE and not run.users[b]:
@@ -33,6 +41,14 @@ def made_without_record(pair: Pair, b: int) -> str | None:
     if b in run.inserted_layouts:
         return f"inserted by {backend}: lays the value of {source} out with its channels last, or back"
     return None if run.carries_handle(b) else f"inserted by {backend} behind {source}: it has no debug handle"
+
+
+def _writes_back(run: Run, b: int) -> bool:
+    """Tells whether a node is what ``insert_write_back_for_buffers_pass`` puts in for a buffer that the graph edits."""
+    is_emitted = run.kind_of_stage[run.stage[b]] == "runtime"
+    return (
+        is_emitted and run.op_type[b] == "copy_" and bool(run.inputs[b]) and run.role[run.inputs[b][0][0]] == "buffer"
+    )
 
 
 def _of_fold(pair: Pair, b: int) -> str | None:

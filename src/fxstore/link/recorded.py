@@ -193,7 +193,7 @@ def _reader_of_port(run: Run, a: int, b: int) -> int:
     port = run.port(b)
     if port is None or run.ports[a] < 2 or run.ports[run.inputs[b][0][0]] != run.ports[a]:
         return a
-    return next((user for user in run.users[a] if run.port(user) == port), a)
+    return next((user for user in run.users[a] if run.port(user) == port and run.shape[user] == run.shape[b]), a)
 
 
 def same_target(recorded: str, cited: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fxstore.link.made import made_without_record, packed_into
+from fxstore.link.made import made_by, packed_into
 from fxstore.link.pair import Link, Pair
 from fxstore.link.run import Run
 from fxstore.records import Stage
@@ -68,8 +68,10 @@ def _inserted(pair: Pair, b: int, before: str, watched: str | None) -> str:
     sources = list(lineage.above(lineage.head[b]))
     if watched:
         return f"inserted by the pass {watched}"
+    if maker := made_by(pair, b, recorded=bool(sources)):
+        return maker
     if not sources:
-        return made_without_record(pair, b) or "no provenance recorded"
+        return "no provenance recorded"
     _, name = lineage.ancestor[lineage.hop[sources[-1]]]
     by = lineage.pass_name[sources[0]]
     return f"inserted by {by or 'a pass'}: it comes from {name}, which has no counterpart in {before}"
