@@ -500,7 +500,7 @@ def test_ten_thousand_nodes_open_quickly(open_host: Open) -> None:
         "await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));"
         "return performance.now() - began; }"
     )
-    assert took < 4000
+    assert took < 8000
     page.evaluate("() => { a.selectNode('n9000'); a.search('op3'); a.setColorBy('part'); }")
     assert page.evaluate("() => a.getState().searchCandidates.length") == 2000
 
