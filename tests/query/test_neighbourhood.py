@@ -123,3 +123,17 @@ def test_an_answer_of_a_huge_run_is_drawn_with_its_neighbourhood(store: Store, m
     assert "4 of 10 nodes are drawn" in near.left_out
     assert near.more == {nid(store, "edge:relu_1"): 1, nid(store, "float:relu"): 2}
     assert page_model(store, highlight=asked, whole=True).left_out == ""
+
+
+def test_of_a_large_set_only_what_holds_the_value_is_drawn(store: Store, monkeypatch: object) -> None:
+    call, inner = 1, list(range(10, 400))
+    rows = [
+        {"sync_set": 0, "nid": nid, "is_primary": nid in (call, 10), "focus": nid == call} for nid in [call, *inner]
+    ]
+    rows += [{"sync_set": nid, "nid": nid, "is_primary": True, "focus": True} for nid in inner]
+    rows += [{"sync_set": 10, "nid": call, "is_primary": False, "focus": False}]
+    monkeypatch.setattr(compare, "sync_members", lambda *_: pa.Table.from_pylist(rows))  # type: ignore[attr-defined]
+    beside_them = compare._Counterparts(store, store.existing_run(None))
+    assert beside_them([call]) == [call, 10], "a delegate call does not bring all that it holds"
+    assert beside_them([10]) == [10, call]
+    assert beside_them([11]) == [11]
