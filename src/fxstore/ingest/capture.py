@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING
 
 import torch
 from torch import fx
-from torch._ops import HigherOrderOperator, OpOverload
+from torch._ops import HigherOrderOperator
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-from fxstore.errors import SourceError
 from fxstore.ingest.arguments import as_json, leaves_of
-from fxstore.ingest.build import NO_VALUE, NOWHERE, GraphBuilder, Link, Place, Value
-from fxstore.ingest.names import module_call, module_path, op_type, source_line
+from fxstore.ingest.build import NOWHERE, GraphBuilder, Link, Place
+from fxstore.ingest.live_nodes import attribute, port_of, target_text, values_of
+from fxstore.ingest.names import module_call, module_path, source_line
 from fxstore.ingest.provenance import chains
 
 if TYPE_CHECKING:
@@ -33,18 +33,27 @@ _ROLES = {
 _HOLDERS = frozenset({"get_attr", "call_module"})
 _CALL_DELEGATE = "executorch_call_delegate"
 _UNEMITTED = frozenset({"getitem", "alloc", "view"})
+_ODD = (AttributeError, TypeError, ValueError, LookupError, RecursionError)
 
 
 def capture_program(
-    program: ExportedProgram, method: str = "forward", *, emitted: bool = False, identity: int | None = None
+    program: ExportedProgram,
+    method: str = "forward",
+    *,
+    emitted: bool = False,
+    identity: int | None = None,
+    notes: list[str] | None = None,
 ) -> list[Graph]:
     """Takes a snapshot of an exported program's graph and of the graphs nested in it, outermost first.
 
     Args:
         emitted: The program comes from ``to_executorch()``: debug handles of emitted nodes are instruction indices.
         identity: A further number by which provenance cites the graph: it is a copy of the one that had it.
+        notes: Gets a line for each thing that cannot be read.
     """
-    graphs = list(_Capture(method, emitted).walk(program.graph_module, program, ""))
+    capture = _Capture(method, emitted)
+    graphs = list(capture.walk(program.graph_module, program, ""))
+    capture.tell(notes)
     if identity is not None:
         graphs[0] = replace(graphs[0], identities=graphs[0].identities | {identity})
     return graphs
@@ -65,13 +74,19 @@ class Told:
     chains: Mapping[str, list[Link]] = field(default_factory=dict)
 
 
-def capture_module(module: fx.GraphModule, method: str = "forward", told: Told | None = None) -> list[Graph]:
+def capture_module(
+    module: fx.GraphModule, method: str = "forward", told: Told | None = None, notes: list[str] | None = None
+) -> list[Graph]:
     """Takes a snapshot of a graph module and of the graphs nested in it, outermost first.
 
     Args:
         told: What is known of its nodes besides: those of a training step, whose ``seq_nr`` is recorded, too.
+        notes: Gets a line for each thing that cannot be read.
     """
-    return list(_Capture(method, False, told).walk(module, None, ""))
+    capture = _Capture(method, False, told)
+    graphs = list(capture.walk(module, None, ""))
+    capture.tell(notes)
+    return graphs
 
 
 @dataclass
@@ -90,13 +105,16 @@ class _Scope:
     told: Told | None = None
     uses: list[tuple[fx.Node, str, int, int]] = field(default_factory=list)
 
-    def connect(self) -> None:
-        """Hands the uses over, once all nodes are there."""
+    def connect(self) -> list[str]:
+        """Hands the uses over, once all nodes are there; returns the nodes that use what is not in their graph."""
         positions = self.builder.positions
+        lost: list[str] = []
         for source, arg, position, port in self.uses:
-            if source.name not in positions:
-                raise SourceError(f"a node uses {source.name!r}, which is not in its graph", hint="call graph.lint()")
-            self.builder.use(positions[source.name], port, position, arg)
+            if source.name in positions:
+                self.builder.use(positions[source.name], port, position, arg)
+            else:
+                lost.append(self.builder.name(position))
+        return lost
 
 
 class _Capture:
@@ -106,6 +124,17 @@ class _Capture:
         self.told = told
         self.places: dict[tuple[str | None, str | None, str | None], Place] = {}
         self.targets: dict[int, tuple[str, str]] = {}
+        self.unread: dict[str, list[str]] = {}
+
+    def tell(self, notes: list[str] | None) -> None:
+        """Adds a line for each thing that could not be read, and on how many nodes."""
+        for what, names in self.unread.items():
+            if notes is not None and names:
+                notes.append(f"{what} of {len(names)} nodes, {names[0]!r} the first of them")
+
+    def lost(self, what: str, node: fx.Node) -> None:
+        """Notes that a node's metadata are not what they should be; users and passes may put anything there."""
+        self.unread.setdefault(f"cannot read the {what}", []).append(node.name)
 
     def walk(
         self,
@@ -121,18 +150,18 @@ class _Capture:
         roles = _signature(builder, program, nested=parent is not None) if program is not None else {}
         nested: dict[str, fx.Node] = {}
         for node in module.graph.nodes:
-            held = _attribute(module, str(node.target)) if node.op in _HOLDERS else None
+            held = attribute(module, str(node.target)) if node.op in _HOLDERS else None
             if _holds_graph(held):
                 nested.setdefault(str(node.target), node if node.op == "call_module" else next(iter(node.users), node))
             self._add(scope, node, roles.get(node.name) or _role(node, held, module), held)
-        scope.connect()
+        self.unread.setdefault("some arguments are in another graph:", []).extend(scope.connect())
         if program is None and parent is None:
             _sign(scope)
         callers = {target: (path, builder.positions[node.name]) for target, node in nested.items()}
         yield replace(builder.finish(*(parent or (None, None))), payload=payload)
         prefix = f"{path}/" if path else ""
         for target, at in callers.items():
-            inner = _attribute(module, target)
+            inner = attribute(module, target)
             if isinstance(inner, fx.GraphModule):
                 yield from self.walk(inner, None, prefix + target, at)
             else:
@@ -146,7 +175,7 @@ class _Capture:
         delegate = _delegate(node, scope.module) if kind == _CALL_DELEGATE else None
         main, *further = (scope.told and scope.told.roles.get(node.name)) or [role]
         called = node.op.startswith("call_")
-        port = _port(node) if kind == "getitem" else 0
+        port = port_of(node) if kind == "getitem" else 0
         position = len(builder.positions)
         constants: dict[str, object] = {}
         for arg, leaf in leaves_of(node):
@@ -156,14 +185,17 @@ class _Capture:
                 constants[arg] = as_json(leaf)
         attrs: dict[str, object] = {"args": constants} if constants else {}
         if custom := node.meta.get("custom"):
-            attrs["custom"] = as_json(custom)
+            try:
+                attrs["custom"] = as_json(custom)
+            except _ODD:
+                self.lost("custom metadata", node)
         builder.node(
             node.name,
             node.op,
             target,
             "delegate" if delegate else role if main == "op" else main,
             kind=kind,
-            values=_values(node),
+            values=values_of(node),
             place=self._place(node),
             backend=delegate or (scope.backend if node.op == "call_function" else None),
             attrs=attrs,
@@ -178,15 +210,22 @@ class _Capture:
         if told is not None and node.name in told.chains:
             builder.origin(position, 0, told.chains[node.name])
         elif "from_node" in meta and (node.op != "placeholder" or builder.path == ""):
-            for branch, chain in enumerate(chains(node)):
-                builder.origin(position, branch, chain)
+            try:
+                for branch, chain in enumerate(chains(node)):
+                    builder.origin(position, branch, chain)
+            except _ODD:
+                self.lost("provenance", node)
         handle = meta.get("debug_handle")
         if handle is not None:
             control_flow = isinstance(node.target, HigherOrderOperator) and not delegate
             emitted = self.emitted and not builder.path and kind not in _UNEMITTED and not control_flow
             if emitted or handle not in (0, ()):
-                handles = handle if isinstance(handle, (list, tuple)) else (handle,)
-                builder.handle(position, "instruction" if emitted else "debug_handle", handles)
+                try:
+                    handles = [index(one) for one in (handle if isinstance(handle, (list, tuple)) else (handle,))]
+                except _ODD:
+                    self.lost("debug handle", node)
+                else:
+                    builder.handle(position, "instruction" if emitted else "debug_handle", handles)
         sequence = meta.get("seq_nr") if told is not None else None
         if isinstance(sequence, int) and sequence >= 0 and node.op.startswith("call_"):
             builder.handle(position, "seq_nr", [sequence])
@@ -203,6 +242,13 @@ class _Capture:
         return found
 
     def _place(self, node: fx.Node) -> Place:
+        try:
+            return self._place_of(node)
+        except _ODD:
+            self.lost("module stack or the stack trace", node)
+            return NOWHERE
+
+    def _place_of(self, node: fx.Node) -> Place:
         trace = node.meta.get("stack_trace") or None
         stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
         key, path, kind = None, None, None
@@ -223,74 +269,6 @@ class _Capture:
                 code,
             )
         return place
-
-
-def target_text(node: fx.Node, module: fx.GraphModule | None = None) -> tuple[str, str]:
-    """Returns a node's target as text and its operator type; the same text in any process."""
-    target = node.target
-    if node.op == "call_module" and module is not None:
-        owner = _attribute(module, str(target))
-        return str(target), type(owner).__name__ if owner is not None else "call_module"
-    if isinstance(target, str):
-        return target, node.op if node.op in ("placeholder", "get_attr", "output") else target
-    overload = target if isinstance(target, OpOverload) else getattr(target, "_op", None)
-    if isinstance(overload, OpOverload):
-        return _overload_text(overload)
-    if isinstance(target, HigherOrderOperator):
-        return str(target.name()), str(target.name())  # type: ignore[no-untyped-call]
-    name = getattr(target, "__name__", None) or type(target).__name__
-    home = getattr(target, "__module__", None)
-    return (f"{home}.{name}" if home else name), name
-
-
-@cache
-def _overload_text(overload: OpOverload) -> tuple[str, str]:
-    text = str(overload)
-    return text, op_type(text)
-
-
-def _port(node: fx.Node) -> int:
-    """Returns the port of its argument 0 that a ``getitem`` uses: ``i`` of ``getitem(op, i)``; of a tensor 0."""
-    if node.op != "call_function" or len(node.args) != 2:
-        return 0
-    source, port = node.args
-    given = isinstance(source, fx.Node) and isinstance(port, int) and port >= 0 and _has_ports(source)
-    return port if given else 0  # type: ignore[return-value]
-
-
-def _has_ports(node: fx.Node) -> bool:
-    return not isinstance(node.meta.get("val"), torch.Tensor)
-
-
-def _values(node: fx.Node) -> tuple[Value, ...]:
-    value = node.meta.get("val")
-    if isinstance(value, (list, tuple)):
-        return tuple(_value(item) for item in value) or (Value(),)
-    return (_value(value),)
-
-
-def _value(value: object) -> Value:
-    if not isinstance(value, torch.Tensor):
-        return NO_VALUE
-    try:
-        return _tensor(value.dtype, value.shape, value.device)
-    except TypeError:  # symbols in the shape have no hash
-        return _tensor.__wrapped__(value.dtype, value.shape, value.device)
-
-
-@lru_cache(1 << 14)
-def _tensor(dtype: torch.dtype, shape: torch.Size, device: torch.device) -> Value:
-    return Value(_dtype(dtype), tuple(map(str, shape)), _device(device))
-
-
-@cache
-def _dtype(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-@cache
-def _device(device: torch.device) -> str:
-    return str(device)
 
 
 def _signature(builder: GraphBuilder, program: ExportedProgram, nested: bool) -> dict[str, str]:
@@ -328,17 +306,8 @@ def _role(node: fx.Node, held: object, module: fx.GraphModule) -> str:
 
 def _is_buffer(module: fx.GraphModule, target: str) -> bool:
     path, _, name = target.rpartition(".")
-    owner = _attribute(module, path) if path else module
+    owner = attribute(module, path) if path else module
     return name in getattr(owner, "_buffers", ())
-
-
-def _attribute(module: fx.GraphModule, target: str) -> Any:
-    owner: Any = module
-    for part in target.split("."):
-        owner = getattr(owner, part, None)
-        if owner is None:
-            return None
-    return owner
 
 
 def _holds_graph(held: object) -> bool:
@@ -355,7 +324,7 @@ def _sign(scope: _Scope) -> None:
         if node.op == "placeholder":
             scope.builder.signature[node.name] = f"input:{inputs}"
             inputs += 1
-        elif node.op == "get_attr" and not isinstance(_attribute(scope.module, str(node.target)), torch.nn.Module):
+        elif node.op == "get_attr" and not isinstance(attribute(scope.module, str(node.target)), torch.nn.Module):
             scope.builder.signature[node.name] = f"state:{node.target}"
 
 
@@ -364,5 +333,5 @@ def _delegate(node: fx.Node, module: fx.GraphModule) -> str | None:
     if node.op != "call_function" or not node.args:
         return None
     lowered = node.args[0]
-    owner = _attribute(module, str(lowered.target)) if isinstance(lowered, fx.Node) else None
+    owner = attribute(module, str(lowered.target)) if isinstance(lowered, fx.Node) else None
     return getattr(owner, "backend_id", "unknown")

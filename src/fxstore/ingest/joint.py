@@ -14,7 +14,8 @@ from torch._ops import OpOverload
 
 from fxstore.errors import SourceError, UsageError, nearest
 from fxstore.ingest.build import Link
-from fxstore.ingest.capture import Told, capture_module, target_text
+from fxstore.ingest.capture import Told, capture_module
+from fxstore.ingest.live_nodes import target_text
 from fxstore.ingest.overlays import NodeOverlay
 from fxstore.ingest.provenance import chains
 from fxstore.ingest.training import (
@@ -188,7 +189,10 @@ def stages_of(graphs: TrainingGraphs) -> tuple[list[Stage], list[NodeOverlay]]:
             origin = original.chains(module) if original is not None and name != "joint" else {}
             signature = dict(_signature(part or parts.forward, parts.forward, name))
             about = Told({**told[name], _output(module).name: _of_output(name)}, signature, origin)
-            stages.append(Stage(name, tuple(capture_module(module, told=about))))
+            notes: list[str] = []
+            graphs_of = tuple(capture_module(module, told=about, notes=notes))
+            status, note = ("partial", "; ".join(notes)) if notes else ("complete", None)
+            stages.append(Stage(name, graphs_of, status=status, note=note))
     values = saved_values(parts.forward)
     return stages, [saved_overlay("saved for backward", values, "forward", "forward")] if values else []
 

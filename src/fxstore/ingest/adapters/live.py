@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fxstore.ingest.adapters import Ingested
@@ -24,7 +25,9 @@ class GraphModuleAdapter:
         """Takes a snapshot of the graph and of those nested in it."""
         from fxstore.ingest.capture import capture_module
 
-        return Ingested((Stage("", tuple(capture_module(source))),))
+        notes: list[str] = []
+        stage = _noted(Stage("", tuple(capture_module(source, notes=notes))), notes)
+        return Ingested((stage,), status=stage.status)
 
 
 class ExportedProgramAdapter:
@@ -38,7 +41,8 @@ class ExportedProgramAdapter:
     def read(self, source: ExportedProgram | Mapping[str, ExportedProgram]) -> Ingested:
         """Takes a snapshot of each program's graph and of those nested in it."""
         methods = source.items() if isinstance(source, Mapping) else [("forward", source)]
-        return Ingested((_stage("", "exported", methods),))
+        stage = _stage("", "exported", methods)
+        return Ingested((stage,), status=stage.status)
 
 
 class ProgramManagerAdapter:
@@ -55,10 +59,11 @@ class ProgramManagerAdapter:
         programs = [(method, source.exported_program(method)) for method in sorted(source.methods)]
         stage = _stage("", "runtime" if emitted else "lowered", programs, emitted=emitted)
         if not emitted:
-            return Ingested((stage,))
+            return Ingested((stage,), status=stage.status)
         from fxstore.ingest.handles import Maps
 
-        return Ingested((Maps.of_live(source.debug_handle_map, source.delegate_map).on(stage),))
+        mapped = Maps.of_live(source.debug_handle_map, source.delegate_map).on(stage)
+        return Ingested((mapped,), status=stage.status)
 
 
 class EtRecordAdapter:
@@ -98,12 +103,13 @@ class EtRecordAdapter:
         complete = maps is not None
         known = Maps.of_live(maps, source._delegate_map)
         stages = [known.on(stage) for stage in stages]
-        note = None if complete else "no runtime maps: the record never saw its ExecuTorch program"
+        note = "no runtime maps: the record never saw its ExecuTorch program"
         if not complete and stages:
             last = stages[-1]
-            stages[-1] = Stage(last.name, last.graphs, last.kind, "partial", note)
+            stages[-1] = _noted(last, [note])
         outputs = counts_of_live(source._instruction_id_to_num_outs_map)
-        return Ingested(tuple(stages), outputs, "complete" if complete else "partial", live=live)
+        status = "complete" if all(stage.status == "complete" for stage in stages) and complete else "partial"
+        return Ingested(tuple(stages), outputs, status, live=live)
 
 
 def _methods(program: Any, only: str | None) -> list[tuple[str, ExportedProgram]]:
@@ -129,10 +135,19 @@ def _stage(
     from fxstore.ingest.capture import capture_program
 
     capture: Callable[..., list[Graph]] = capture_program
+    notes: list[str] = []
     graphs = tuple(
-        graph for method, program in programs for graph in capture(program, method, emitted=emitted, identity=identity)
+        graph
+        for method, program in programs
+        for graph in capture(program, method, emitted=emitted, identity=identity, notes=notes)
     )
-    return Stage(name, graphs, kind)
+    return _noted(Stage(name, graphs, kind), notes)
+
+
+def _noted(stage: Stage, notes: list[str]) -> Stage:
+    """Returns a stage that says what is missing in it."""
+    note = "; ".join(filter(None, (stage.note, *notes)))
+    return replace(stage, status="partial", note=note) if notes else stage
 
 
 def _is(source: object, module: str, name: str) -> bool:

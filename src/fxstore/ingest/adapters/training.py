@@ -40,4 +40,5 @@ class TrainingAdapter:
         if forward_outputs is not None:
             graphs = replace(graphs, forward_outputs=forward_outputs)
         stages, overlays = stages_of(graphs)
-        return Ingested(tuple(stages), tuple(overlays))
+        complete = all(stage.status == "complete" for stage in stages)
+        return Ingested(tuple(stages), tuple(overlays), "complete" if complete else "partial")
