@@ -69,3 +69,19 @@ def test_weights_without_a_recorded_shape_are_a_reason() -> None:
             node.meta.pop("val", None)
     found = costs(module)["linear"]
     assert found == {"flops": 56, "activation_bytes": 32, "parameters": "no shape is recorded"}
+
+
+def test_a_circle_of_transposes_ends() -> None:
+    from fxstore.ingest import Ingested, Node, Stage, Value, graph_of
+
+    tensor = [Value("float32", ("2", "2"))]
+    nodes = [
+        Node("a", "transpose", ["b"], tensor),
+        Node("b", "transpose", ["a"], tensor),
+        Node("c", "add", ["a", "b"], tensor, attrs={"outputs": 5}),
+    ]
+    graph, notes = graph_of(nodes)
+    with fxstore.connect(":memory:") as store:
+        store.ingest(Ingested((Stage("odd", (graph,), note="; ".join(notes)),)), strict=True)
+        rows = store.sql("SELECT name, value FROM metrics JOIN nodes USING (nid) WHERE metric = 'flops' ORDER BY name")
+        assert [row[:2] for row in rows.fetchall()] == [("a", 0.0), ("b", 0.0), ("c", 4.0)]

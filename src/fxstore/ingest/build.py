@@ -204,7 +204,7 @@ def fingerprints(columns: Mapping[str, Sequence[object]], uses: Iterable[tuple[i
 
 def _hashed(text: str) -> str:
     digest = _HASH.copy()  # twice as fast as to make one
-    digest.update(text.encode("utf-8", "surrogatepass"))
+    digest.update(text.encode())
     return digest.hexdigest()
 
 
@@ -213,17 +213,5 @@ def _rows(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
 
 
 def _table(schema: pa.Schema, columns: Iterable[Any]) -> pa.Table:
-    arrays = [_array(cells, field.type) for cells, field in zip(columns, schema, strict=True)]
+    arrays = [pa.array(cells, field.type) for cells, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _array(cells: Any, kind: pa.DataType) -> pa.Array:
-    """Returns a column; a path whose bytes are no UTF-8 comes as a text that has none, and is written with escapes."""
-    try:
-        return pa.array(cells, kind)
-    except UnicodeEncodeError:
-        return pa.array([_printable(cell) for cell in cells], kind)
-
-
-def _printable(cell: object) -> object:
-    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell

@@ -79,10 +79,10 @@ def source_line(stack_trace: str) -> tuple[str | None, int | None, str | None]:
     """Returns file, line and code of the innermost frame that is the user's own, else of the innermost frame.
 
     Frames inside torch, torchao and executorch are not the user's: a convolution's line is the one that calls the
-    module, not the one in ``torch/nn/modules/conv.py``.
+    module, not the one in ``torch/nn/modules/conv.py``. A path whose bytes are no UTF-8 is written with escapes.
     """
     frames: list[tuple[str, int, str | None]] = []
-    lines = stack_trace.splitlines()
+    lines = stack_trace.encode("utf-8", "backslashreplace").decode().splitlines()
     for i, line in enumerate(lines):
         if match := _FRAME.match(line):
             code = lines[i + 1].strip() if i + 1 < len(lines) and not _FRAME.match(lines[i + 1]) else None
