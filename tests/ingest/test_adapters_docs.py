@@ -14,6 +14,7 @@ import pytest
 
 import fxstore
 from fxstore.errors import SourceError
+from fxstore.fx_viewer import ColorRule, FXGraphCompareExporter, FXGraphExporter, GraphExtension
 from fxstore.ingest import adapters
 
 DOCS = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text("utf-8")
@@ -170,6 +171,25 @@ def test_a_device_graph_and_its_trace_are_a_run(outside: Path) -> None:
         reasons = store.sql("SELECT reasons FROM coverage JOIN overlays USING (overlay_id) WHERE name = 'trace'")
         assert reasons.fetchall() == [({"no data": 1, "not run on the device": 1},)]
         assert store.sql("SELECT versions['qnn'] FROM runs").fetchall() == [("2.29",)]
+
+
+def test_a_device_graph_is_a_pane_of_the_fx_viewer(outside: Path) -> None:
+    exporter = FXGraphExporter(outside / "net.qdev.json")
+    layer = GraphExtension(id="tile", name="Tiles")
+    layer.add_node_data("fc_1", {"tiles": 4})
+    layer.set_color_rule(ByParity("tiles"))
+    exporter.add_extension(layer)
+    payload = FXGraphCompareExporter({"Device": exporter}).generate_json_payload()["viewers"][0]["payload"]
+    assert {(e["v"], e["w"]) for e in payload["base"]["edges"]} >= {("fc_1", "split_2"), ("split_2", "add_3")}
+    assert payload["extensions"]["tile"]["nodes"]["fc_1"]["fill_color"] == "#00ff00"
+
+
+class ByParity(ColorRule):
+    """A colour rule that fxstore does not know."""
+
+    def apply(self, nodes_data: Any) -> Any:
+        colors = {node: "#ff0000" if data[self.attribute] % 2 else "#00ff00" for node, data in nodes_data.items()}
+        return colors, [{"label": "even", "color": "#00ff00"}, {"label": "odd", "color": "#ff0000"}]
 
 
 WORST = "SELECT nid, stage, name, target, module_path, value FROM worst('latency')"
