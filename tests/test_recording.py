@@ -182,7 +182,7 @@ class TestMeasure:
         rec.stage("core", program.run_decompositions({}))
         program.state_dict["first.weight"].data.mul_(-3)
         with pytest.raises(
-            fxstore.UsageError, match=r"'float' was edited after it was recorded: first\.weight changed"
+            fxstore.UsageError, match=r"'float' were changed in place after it was recorded: first\.weight"
         ):
             rec.measure(inputs)
 

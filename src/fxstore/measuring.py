@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fxstore.ingest.etdump import Dump
-    from fxstore.ingest.executions import Execution, Method
+    from fxstore.ingest.executions import Emitted, Execution
     from fxstore.ingest.overlays import Overlays
     from fxstore.ingest.running import Side
     from fxstore.ingest.samples import Given
 
 _PREVIOUS: Final = "previous"
 _LOGGED: Final = "ETDump and debug buffer"
+_ADDED: Final = f"{_LOGGED}; inside delegates lowered again with added outputs"
 _NOTHING: Final = "compared with nothing"
 _SCOPES: Final = {"cumulative": ("cumulative",), "local": ("local",), "both": ("cumulative", "local")}
 _log = logging.getLogger("fxstore")
@@ -78,8 +79,8 @@ class Measuring:
             reference: The stage that counts as right; ``previous`` measures each stage against the one before it.
             metrics: As :func:`fxstore.metrics.resolve` takes them: names, names with a limit (``cosine>=0.99``),
                 functions, comparators; default: cosine, mse, max_abs, sqnr.
-            stages: What to measure; default: every later stage that runs in Python. What was edited since it was
-                recorded is left out then, and logged.
+            stages: What to measure; default: every later stage that runs in Python. One whose weights were changed in
+                place since it was recorded is left out then, and logged. Later edits of its graph do not matter.
             method: The entry point that is run.
             scope: ``cumulative``: each stage runs on its own values; ``local``: each operator is fed the reference's;
                 or ``both``.
@@ -89,7 +90,8 @@ class Measuring:
             budget_bytes: Of the reference's values, what may stay in memory; the rest waits in temporary files.
 
         Raises:
-            UsageError: A stage or a metric is unknown, cannot be run or was edited, or nothing is left to measure.
+            UsageError: A stage or a metric is unknown or cannot be run, its weights were changed in place since it was
+                recorded, or nothing is left to measure.
         """
         from fxstore.ingest.running import Measurement, Wanted
         from fxstore.ingest.samples import given as samples_of
@@ -124,6 +126,7 @@ class Measuring:
         metrics: object = None,
         method: str = "forward",
         carry_state: bool = False,
+        inside: bool = True,
         budget_bytes: int = 1 << 28,
     ) -> None:
         """Runs the emitted program with tracing, in a process of its own, and stores accuracy and latency.
@@ -138,35 +141,48 @@ class Measuring:
             metrics: As :meth:`measure` takes them.
             method: The entry point that is run.
             carry_state: The samples are steps of one process, whose state carries over; else each has a process.
+            inside: Values inside delegates, too: each delegate is lowered again with inner values as outputs, and run
+                on what the program passed to it. That is another program than the shipped one, so the reason of
+                each such number says ``by an added output``.
             budget_bytes: As :meth:`measure` takes it.
 
         Raises:
             UsageError: A stage or a metric is unknown, was edited, or is no emitted program.
         """
         from fxstore.ingest.running import Wanted
-        from fxstore.ingest.running_device import compare_logged, dumped, flat_samples
+        from fxstore.ingest.running_device import (
+            compare_logged,
+            dumped,
+            flat_samples,
+            logged_and_added,
+            logged_values,
+        )
         from fxstore.ingest.samples import given as samples_of
         from fxstore.metrics import resolve
 
         wanted = Wanted(resolve(metrics), ("cumulative",), False, budget_bytes)
         given = samples_of(inputs, kwargs, method, carry_state)
         right, program = self._side(reference), self._side(stage)
-        if not hasattr(program.source, "buffer"):
+        if not hasattr(program.source, "executorch_program"):
             raise UsageError(f"stage {stage!r} is no emitted program", hint="record what to_executorch() returns")
         ran = self._emitted(stage, method)
         with self._watch(f"{stage} is not run on the device"):
             dump = dumped(program.source, flat_samples(right, given), given)
             self._lay_times(dump, stage, method)
-            logged = map(ran.values, dump.executions)
+            if inside and ran.delegates:
+                logged, source = logged_and_added(ran, dump.executions, program.source), _ADDED
+            else:
+                logged, source = logged_values(ran, dump.executions), _LOGGED
             rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
-            self._lay(f"{stage} vs {reference}", "accuracy", _LOGGED, [rows], method)
+            self._lay(f"{stage} vs {reference}", "accuracy", source, [rows], method)
 
-    def _emitted(self, stage: str, method: str) -> Method:
-        from fxstore.ingest.executions import methods_of
+    def _emitted(self, stage: str, method: str) -> Emitted:
+        from fxstore.ingest.executions import Emitted, methods_of
         from fxstore.ingest.overlays import RunNodes
 
-        if found := methods_of(RunNodes(self._stages), [stage], method):
-            return found[0]
+        for found in methods_of(RunNodes(self._stages), [stage], method):
+            if isinstance(found, Emitted):
+                return found
         raise UsageError(f"stage {stage!r} has no method {method!r} that the runtime's events name")
 
     def _lay_times(self, dump: Dump, stage: str, method: str) -> None:
@@ -230,11 +246,13 @@ class Measuring:
 
     def _compare_executions(self, placed: Sequence[Execution], stage: str, right: Side, given: Given) -> None:
         from fxstore.ingest.running import Wanted
-        from fxstore.ingest.running_device import compare_logged
+        from fxstore.ingest.running_device import Logged, compare_logged
         from fxstore.metrics import resolve
 
         wanted = Wanted(resolve(None), ("cumulative",), False, 1 << 28)
-        logged = (method.values(one.block) for one in placed for method in one.methods if method.stage == stage)
+        logged = (
+            Logged(*method.values(one.block)) for one in placed for method in one.methods if method.stage == stage
+        )
         rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
         self._lay(f"{stage} vs {right.stage}", "accuracy", _LOGGED, [rows], given.method)
 
@@ -297,23 +315,31 @@ class Measuring:
         return stage.kind != "runtime" and stage.name in self._sources
 
     def _source(self, name: str) -> object:
-        """Returns a stage's live object, as long as it is what was recorded."""
+        """Returns a stage as it was recorded, ready to be run.
+
+        Edits of its graphs after that do not matter: a stage is kept as a snapshot, which shares weights.
+        """
         source = self._sources.get(name)
         if source is None:
             known = [stage.name for stage in self._stages]
             why = "cannot be run: its live object is not at hand" if name in known else "is not in this run"
             raise UsageError(f"stage {name!r} {why}", hint=nearest(name, known) or f"stages: {', '.join(known)}")
-        now = adapters.read(source).stages[0]
-        then = next(stage for stage in self._stages if stage.name == name)
         was = self._states[name]
-        changed = was.changed(adapters.state_of(source)) if was is not None else []
-        if content(now) != content(then) or changed:
-            what = f": {', '.join(changed[:3])} changed" if changed else ""
+        changed = was.changed(source) if was is not None else []
+        if changed:
             raise UsageError(
-                f"stage {name!r} was edited after it was recorded{what}",
-                hint="measure it before it is edited, or record a deep copy of it",
+                f"weights of stage {name!r} were changed in place after it was recorded: {', '.join(changed[:3])}",
+                hint="measure it before they are, or record a deep copy of it",
             )
+        if hasattr(source, "executorch_program"):
+            self._check_same(name, source)
         return source
+
+    def _check_same(self, name: str, source: object) -> None:
+        """Raises where an emitted program, which is run as it is, is no longer what was recorded."""
+        then = next(stage for stage in self._stages if stage.name == name)
+        if content(adapters.read(source).stages[0]) != content(then):
+            raise UsageError(f"stage {name!r} was edited after it was recorded", hint="record it after its last edit")
 
     def _side(self, name: str) -> Side:
         return self._side_of(name, self._source(name), self._states.get(name))

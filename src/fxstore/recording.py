@@ -105,8 +105,8 @@ class Recorder(Measuring):
             return
         self._take(found, name)
         if len(found.stages) == 1 and found is not source:
-            self._sources[name] = source
             self._states[name] = adapters.state_of(source)
+            self._sources[name] = adapters.snapshot_of(source)
 
     def raise_if_empty(self) -> None:
         """Raises the error of the first stage, where none could be read."""

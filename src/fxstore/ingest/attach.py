@@ -61,6 +61,7 @@ class Attached:
         unmatched: Events that name an instruction which is no node of this graph: those of nested graphs, and those
             that the emitter adds.
         outputs: The method's outputs, in order.
+        passed: What delegates were passed, in order, by position of the call; those that were called once.
     """
 
     values: dict[Port, Array] = field(default_factory=dict)
@@ -68,6 +69,7 @@ class Attached:
     latency: list[Latency] = field(default_factory=list)
     unmatched: list[Event] = field(default_factory=list)
     outputs: list[Logged] = field(default_factory=list)
+    passed: dict[int, list[Logged]] = field(default_factory=dict)
 
 
 @dataclass
@@ -226,7 +228,9 @@ def _latency(step: _Step, position: int) -> Iterable[Latency]:
 def _attach_values(step: _Step, position: int, ports: int, result: Attached) -> None:
     outputs: Sequence[Logged] = step.logged
     if step.is_delegate:
-        outputs = step.logged[len(step.logged) - ports :] if ports <= len(step.logged) else ()
+        passed = len(step.logged) - ports
+        outputs = step.logged[passed:] if passed >= 0 else ()
+        result.passed[position] = step.logged[: max(passed, 0)]
     if not outputs:
         outputs = [Logged(None, "no tensor data (not logged)")] * ports
     for port, logged in enumerate(outputs[:ports]):
@@ -241,6 +245,7 @@ def _mark(graph: EmittedGraph, seen: dict[int, int], result: Attached) -> None:
         times = seen.get(position, 0)
         if times == 1:
             continue
+        result.passed.pop(position, None)
         reason = f"executed {times} times" if times else _NOT_EXECUTED
         for port in range(ports):
             result.values.pop((position, port), None)

@@ -96,6 +96,43 @@ def run_pte(
         return _read_outputs(folder, tuple(method for method, _ in calls))
 
 
+def run_delegates(
+    programs: Sequence[tuple[bytes, Sequence[Sequence[Any]]]], *, timeout_s: float = 600.0
+) -> list[list[list[Any]] | str]:
+    """Runs several programs of one method, each on several inputs, without tracing.
+
+    Returns:
+        For each program the outputs by input, or why it has none. One that takes the process down costs no other's.
+    """
+    if not programs:
+        return []
+    with tempfile.TemporaryDirectory(prefix="fxstore-device-") as name:
+        folder = Path(name)
+        _write_programs(folder, programs)
+        if (failure := _child(folder, {"programs": len(programs)}, timeout_s)) is None:
+            return _read_each(folder)
+    if len(programs) == 1:
+        return [str(_device_error(failure))]
+    middle = len(programs) // 2
+    halves = (programs[:middle], programs[middle:])
+    return [one for half in halves for one in run_delegates(half, timeout_s=timeout_s)]
+
+
+def _write_programs(folder: Path, programs: Sequence[tuple[bytes, Sequence[Sequence[Any]]]]) -> None:
+    import torch
+
+    for number, (program, inputs) in enumerate(programs):
+        (folder / f"{number}.pte").write_bytes(program)
+        torch.save([list(one) for one in inputs], folder / f"{number}.pt")
+
+
+def _read_each(folder: Path) -> list[list[list[Any]] | str]:
+    import torch
+
+    found = torch.load(folder / "outputs.pt", weights_only=True)
+    return [f"{one}{_meaning(one)}" if isinstance(one, str) else one for one in found]
+
+
 def _write_inputs(folder: Path, program: bytes | Path, calls: Sequence[tuple[str, Sequence[object]]]) -> None:
     import torch
 
@@ -113,7 +150,12 @@ def _read(path: Path) -> bytes:
 
 def _attempt(folder: Path, size: int, timeout_s: float) -> subprocess.CompletedProcess[bytes] | None:
     """Returns None after a run, else the process that failed."""
-    (folder / "order.json").write_text(json.dumps({"debug_buffer_bytes": size}))
+    return _child(folder, {"debug_buffer_bytes": size}, timeout_s)
+
+
+def _child(folder: Path, order: dict[str, int], timeout_s: float) -> subprocess.CompletedProcess[bytes] | None:
+    """Runs what is in a folder in a process of its own; returns None after a run, else the process that failed."""
+    (folder / "order.json").write_text(json.dumps(order))
     command = [sys.executable, "-P", "-W", "ignore", str(_CHILD), str(folder)]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False)

@@ -1,4 +1,4 @@
-"""Runs in a process of its own: ``python -P device_child.py FOLDER``; reads ``calls.pt``, writes what it got.
+"""Runs in a process of its own: ``python -P device_child.py FOLDER``; reads what is in there, writes what it got.
 
 The runtime aborts its whole process when the debug buffer is too small, and writes to standard error as it likes.
 """
@@ -21,9 +21,27 @@ def _runtime() -> Any:
     return runtime
 
 
+def each(folder: Path, count: int) -> None:
+    """Runs several programs, each on several inputs; one that fails has its error in place of its outputs."""
+    runtime = _runtime()
+    found: list[Any] = []
+    for number in range(count):
+        try:
+            program = (folder / f"{number}.pte").read_bytes()  # the module only points to it
+            module = runtime._load_for_executorch_from_buffer(program)
+            calls = torch.load(folder / f"{number}.pt", weights_only=True)
+            found.append([[one.clone() for one in module.run_method("forward", tuple(inputs))] for inputs in calls])
+        except RuntimeError as error:
+            found.append(str(error))
+    torch.save(found, folder / "outputs.pt")
+
+
 def main(folder: Path) -> None:
     """Runs each call in order on one loaded program."""
     order = json.loads((folder / "order.json").read_text())
+    if "programs" in order:
+        each(folder, order["programs"])
+        return
     program = (folder / "model.pte").read_bytes()
     runtime = _runtime()
     module = runtime._load_for_executorch_from_buffer(

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fxstore.ingest.attach import EmittedGraph, Latency, attach, emitted_graph
+from fxstore.ingest.attach import Attached, EmittedGraph, Latency, attach, emitted_graph
+from fxstore.ingest.delegate_values import Delegate, called_delegates, port_values
 from fxstore.ingest.etdump import Array, Block, Dump, Event
 from fxstore.ingest.event_rows import EventRows
 from fxstore.ingest.handles import INSTRUCTION
@@ -114,6 +115,7 @@ class Emitted(Method):
 
     graph: EmittedGraph = field(kw_only=True)
     inside: Inside = field(kw_only=True)
+    delegates: list[Delegate] = field(kw_only=True)
 
     def _told_inside(self, block: Block) -> int:
         return self.inside.told(
@@ -133,9 +135,15 @@ class Emitted(Method):
             rows.add(ordinal, event.metric, event.event, event.reason, sample)
         return rows.lost(attached.unmatched, f"no node of {self.stage} is its instruction", sample)
 
+    def attached(self, block: Block) -> Attached:
+        """Returns the events of an execution on the nodes."""
+        return attach(block, self.graph)
+
     def values(self, block: Block) -> tuple[dict[Key, Array], dict[Key, str]]:
-        """As :meth:`Method.values`, by the instructions' own nodes."""
-        return named(self.place.graph, attach(block, self.graph))
+        """As :meth:`Method.values`, by the instructions' own nodes, and inside delegates of their ports."""
+        attached = self.attached(block)
+        values, missing = named(self.place.graph, attached)
+        return values | port_values(attached, self.delegates), missing
 
 
 @dataclass
@@ -244,7 +252,8 @@ def _method(place: Place, run: RunNodes, instructions: dict[int, list[int]]) -> 
         for i, positions in instructions.items()
     }
     if place.stage.kind == "runtime":
-        return Emitted(place, kinds, graph=emitted_graph(place.graph), inside=Inside(place, run))
+        inside, called = Inside(place, run), called_delegates(place, run)
+        return Emitted(place, kinds, graph=emitted_graph(place.graph), inside=inside, delegates=called)
     return Edge(
         place,
         kinds,

@@ -15,6 +15,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
+from fxstore.ingest.snapshot import Module, Program
+
 Array = npt.NDArray[Any]
 Key = tuple[str, str, int]
 """Path of the graph (``''`` at the top), name of the node, output port."""
@@ -75,8 +77,8 @@ class Recorder:
 class _Run(fx.Interpreter):
     """Runs one graph; a node that fails leaves a reason, and the rest goes on without it."""
 
-    def __init__(self, module: fx.GraphModule, path: str, recorder: Recorder) -> None:
-        super().__init__(module, garbage_collect_values=True)
+    def __init__(self, module: fx.GraphModule | Module, path: str, recorder: Recorder) -> None:
+        super().__init__(module, garbage_collect_values=True, graph=module.graph)
         self.extra_traceback = False
         self._path = path
         self._recorder = recorder
@@ -107,7 +109,7 @@ class _Run(fx.Interpreter):
         """Returns an attribute; a nested graph as a callable that records, too."""
         value = super().get_attr(target, args, kwargs)
         path = f"{self._path}/{target}" if self._path else str(target)
-        if isinstance(value, fx.GraphModule):
+        if isinstance(value, fx.GraphModule | Module):
             return _Nested(value, path, self._recorder)
         if hasattr(value, "original_module"):
             return _Delegate(value.original_module, path, self._recorder)
@@ -122,7 +124,7 @@ class _Run(fx.Interpreter):
 
 @dataclass(frozen=True)
 class _Nested:
-    module: fx.GraphModule
+    module: fx.GraphModule | Module
     path: str
     recorder: Recorder
 
@@ -142,7 +144,7 @@ class _Delegate:
 
 def run_program(
     recorder: Recorder,
-    program: ExportedProgram,
+    program: ExportedProgram | Program,
     inputs: Sequence[Any],
     path: str,
     state: MutableMapping[str, Any] | None = None,
@@ -170,7 +172,10 @@ def run_program(
 
 
 def run_module(
-    recorder: Recorder, module: fx.GraphModule, inputs: Sequence[Any], state: MutableMapping[str, Any] | None = None
+    recorder: Recorder,
+    module: fx.GraphModule | Module,
+    inputs: Sequence[Any],
+    state: MutableMapping[str, Any] | None = None,
 ) -> None:
     """Runs a graph module on copies of its buffers; ``state`` as for :func:`run_program`."""
     with _private_buffers(module, state):
@@ -179,7 +184,7 @@ def run_module(
             state.update(module.named_buffers())
 
 
-def _state(program: ExportedProgram, name: str, is_parameter: bool, state: Mapping[str, Any] | None) -> Any:
+def _state(program: ExportedProgram | Program, name: str, is_parameter: bool, state: Mapping[str, Any] | None) -> Any:
     if state is not None and name in state:
         return private(state[name])
     value = program.state_dict.get(name, program.constants.get(name))

@@ -7,7 +7,7 @@ fit into memory.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -102,10 +102,17 @@ class Comparison(Generic[K]):
         """Whether a value is in any pair."""
         return key in self._by_value
 
-    def take(self, key: K, value: Array) -> None:
-        """Compares one value with its references; nothing of it is kept."""
+    def take(self, key: K, value: Array, note: str | None = None) -> None:
+        """Compares one value with its references; nothing of it is kept.
+
+        Args:
+            note: What is to be known of its numbers: a part of their reason.
+        """
         for i in self._by_value.get(key, ()):
-            self._measured[i] = self._compare(self._pairs[i], value)
+            measured = self._compare(self._pairs[i], value)
+            if note is not None:
+                measured = {name: _noted(one, note) for name, one in measured.items()}
+            self._measured[i] = measured
 
     def rows(self, missing: Mapping[K, str] | None = None) -> pa.Table:
         """Returns one row per pair and metric, in the order of the pairs; schema :data:`ROWS`.
@@ -150,6 +157,10 @@ class Comparison(Generic[K]):
     def _asked(self, name: str) -> Asked:
         """Returns what a stored name was asked for as: a function that gives a dict has several."""
         return self._metrics[name if name in self._metrics else name.rpartition(".")[0]]
+
+
+def _noted(measured: Measured, note: str) -> Measured:
+    return replace(measured, reason="; ".join(filter(None, (measured.reason, note))))
 
 
 class StageNodes(Protocol):

@@ -20,8 +20,8 @@ _KEEPS_CODES: Final = frozenset(
 def quantised_ports(graphs: Sequence[Graph]) -> dict[tuple[str, str, int], QParams]:
     """Returns the parameters of each value that is integer codes, by (path, node name, port).
 
-    Known are the results of ``quantize_per_tensor`` with constant parameters, what only moves them about, and delegate
-    outputs that are such results inside.
+    Known are the results of ``quantize_per_tensor`` with constant parameters, what only moves them about, delegate
+    outputs that are such results inside, and what a delegate is passed of these.
 
     Args:
         graphs: The graphs of one stage and one method, outermost first.
@@ -31,6 +31,9 @@ def quantised_ports(graphs: Sequence[Graph]) -> dict[tuple[str, str, int], QPara
     for graph in reversed(graphs):
         names[graph.path] = graph.nodes["name"].to_pylist()
         _quantised_in(graph, found)
+    for graph in graphs:
+        if _passed_in(graph, graphs, found):
+            _quantised_in(graph, found)
     return {(path, names[path][position], port): params for (path, position, port), params in found.items()}
 
 
@@ -45,7 +48,7 @@ def _quantised_in(graph: Graph, found: dict[tuple[str, int, int], QParams]) -> N
     for node in nodes:
         position = node["position"]
         if node["op_type"] == "quantize_per_tensor":
-            params = _constant_params(node["attrs"])
+            params = constant_params(node["attrs"])
         elif node["op_type"] in _KEEPS_CODES and position in first_use:
             params = found.get((graph.path, *first_use[position]))
         else:
@@ -58,7 +61,27 @@ def _quantised_in(graph: Graph, found: dict[tuple[str, int, int], QParams]) -> N
                 found[graph.parent_path, graph.parent_position, output] = params
 
 
-def _constant_params(attrs: str | None) -> QParams | None:
+def _passed_in(graph: Graph, graphs: Sequence[Graph], found: dict[tuple[str, int, int], QParams]) -> bool:
+    """Gives a delegate's inputs the parameters of what its caller passes; tells whether there were any."""
+    caller = next((one for one in graphs if one.path == graph.parent_path), None)
+    if caller is None or graph.parent_position is None:
+        return False
+    if caller.nodes["role"][graph.parent_position].as_py() != "delegate":
+        return False
+    inputs = [i for i, role in enumerate(graph.nodes["role"].to_pylist()) if role == "input"]
+    uses = [
+        edge for edge in caller.edges.to_pylist() if edge["dst"] == graph.parent_position and edge["dst_arg"] != "0"
+    ]
+    known = False
+    for position, edge in zip(inputs, uses, strict=False):
+        if (params := found.get((caller.path, edge["src"], edge["src_port"]))) is not None:
+            found[graph.path, position, 0] = params
+            known = True
+    return known
+
+
+def constant_params(attrs: str | None) -> QParams | None:
+    """Returns the parameters of a (de)quantize_per_tensor; None where they are no numbers."""
     arguments = json.loads(attrs or "{}").get("args", {})
     scale, zero_point = (arguments.get(p, arguments.get(n)) for p, n in (("1", "scale"), ("2", "zero_point")))
     if not isinstance(scale, (int, float)) or not isinstance(zero_point, (int, float)):

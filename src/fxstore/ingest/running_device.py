@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from fxstore.ingest.etdump import Array, Block, Dump, read_etdump
+from fxstore.ingest.executions import Emitted, Method
 from fxstore.ingest.held import Held
 from fxstore.ingest.pairs import Key
 from fxstore.ingest.running import Compared, Reference, Side, State, Wanted, graphs_of, top_graph
 from fxstore.ingest.samples import Given
 from fxstore.records import Graph, Structure
 
+if TYPE_CHECKING:
+    from fxstore.ingest.added_outputs import Added
+
 _INSIDE = "inside a delegate: measured at its outputs"
 _NESTED = "inside a nested graph: not told apart in the log"
 
 
-Logged = tuple[Mapping[Key, Array], Mapping[Key, str]]
-"""What one execution logged: values, and the reasons of those that it did not."""
+class Logged(NamedTuple):
+    """What one execution told: values, reasons of those that it did not, and what is to be known of numbers."""
+
+    values: Mapping[Key, Array]
+    missing: Mapping[Key, str]
+    notes: Mapping[Key, str] = MappingProxyType({})
 
 
 def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
@@ -37,6 +46,32 @@ def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
         run = run_pte(bytes(program.buffer), [(given.method, flat) for flat in group])
         blocks += read_etdump(run.etdump, run.debug).blocks
     return Dump(tuple(blocks), 0)
+
+
+def logged_values(ran: Method, blocks: Sequence[Block]) -> list[Logged]:
+    """Returns what each execution logged."""
+    return [Logged(*ran.values(block)) for block in blocks]
+
+
+def logged_and_added(ran: Emitted, blocks: Sequence[Block], program: Any) -> list[Logged]:
+    """Returns the same with the values inside delegates that added outputs tell.
+
+    Args:
+        program: The ``ExecutorchProgramManager`` that ran.
+    """
+    from fxstore.ingest.added_outputs import added_outputs
+
+    attached = [ran.attached(block) for block in blocks]
+    added = added_outputs(program.exported_program(ran.name), ran.delegates, attached)
+    return [_with(one, more) for one, more in zip(logged_values(ran, blocks), added, strict=True)]
+
+
+def _with(one: Logged, more: Added) -> Logged:
+    """Returns both; what was logged of the shipped program goes first."""
+    values = {**more.values, **one.values}
+    missing = {key: reason for key, reason in more.missing.items() if key not in values}
+    notes = {key: note for key, note in more.notes.items() if key not in one.values}
+    return Logged(values, {**missing, **one.missing}, notes)
 
 
 def flat_samples(reference: Side, given: Given) -> list[list[Any]]:
@@ -63,14 +98,14 @@ def compare_logged(
     inputs = flat_samples(reference, given)
     state: State = dict(reference.written)
     found = []
-    for number, (values, unlogged) in enumerate(logged):
+    for number, (values, unlogged, notes) in enumerate(logged):
         state = state if given.carry_state else dict(reference.written)
         with Held(wanted.budget_bytes) as held:
             missing = right.hold(given.samples[number], held, state)
             comparison = compared.comparison(held, missing, wanted.metrics, "cumulative", number)
             known = {**values, **_fed(top, inputs[number])}
             for key, value in known.items():
-                comparison.take(key, value)
+                comparison.take(key, value, notes.get(key))
             keys = [pair.value for pair in compared.pairs]
             inside = {key: reasons[key[0]] for key in keys if key[0] and key not in known}
             found.append(comparison.rows({**inside, **unlogged}))

@@ -25,10 +25,10 @@ class State:
     checksums: dict[str, int] = field(default_factory=dict)
     written: dict[str, Any] = field(default_factory=dict)
 
-    def changed(self, now: State) -> list[str]:
-        """Returns what is different now and cannot be restored."""
-        names = self.checksums.keys() | now.checksums.keys()
-        different = (name for name in names if self.checksums.get(name) != now.checksums.get(name))
+    def changed(self, source: Any) -> list[str]:
+        """Returns of what a snapshot refers to what was written into since, and cannot be restored."""
+        now = digest(source)
+        different = (name for name, checksum in now.items() if self.checksums.get(name) != checksum)
         return sorted(name for name in different if name not in self.written)
 
 
@@ -48,7 +48,7 @@ def digest(source: Any) -> dict[str, int]:
 
 
 def _tensors(source: Any) -> Iterator[tuple[str, object]]:
-    if isinstance(source, fx.GraphModule):
+    if isinstance(source, torch.nn.Module):
         yield from source.state_dict(keep_vars=True).items()
         return
     for program in _programs(source):
@@ -82,7 +82,7 @@ def _writes(node: fx.Node) -> bool:
 
 
 def _programs(source: Any) -> list[ExportedProgram]:
-    if isinstance(source, ExportedProgram):
+    if hasattr(source, "graph_signature"):
         return [source]
     if isinstance(source, Mapping):
         return list(source.values())

@@ -23,6 +23,7 @@ from fxstore.ingest.interpreting import (
     run_program,
     to_array,
 )
+from fxstore.ingest.snapshot import Module, Program
 
 __all__ = ["Array", "Captured", "Key", "capture_values", "flat_inputs", "stream_values", "to_array"]
 
@@ -86,7 +87,7 @@ def capture_values(
 
 
 def stream_values(
-    source: fx.GraphModule | ExportedProgram,
+    source: fx.GraphModule | ExportedProgram | Module | Program,
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None,
     sink: Sink,
@@ -101,6 +102,7 @@ def stream_values(
     value is one of several.
 
     Args:
+        source: As for :func:`capture_values`, or a :func:`fxstore.ingest.snapshot.snapshot` of it.
         sink: Called with the value's key, a function that copies it, and the copy's size in bytes.
         keep: Which values to hand over; None for all.
         state: Buffers to begin with instead of the source's own, by name; afterwards those that the run left.
@@ -108,10 +110,10 @@ def stream_values(
     """
     recorder = Recorder(sink, keep, substitute)
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        if isinstance(source, ExportedProgram):
+        if isinstance(source, ExportedProgram | Program):
             inputs = _flat(args, kwargs, source.call_spec.in_spec)
             run_program(recorder, source, [private(value) for value in inputs], "", state)
-        elif isinstance(source, fx.GraphModule):
+        elif isinstance(source, fx.GraphModule | Module):
             inputs = _module_inputs(source, args, kwargs)
             run_module(recorder, source, [private(value) for value in inputs], state)
         else:
@@ -125,12 +127,12 @@ def flat_inputs(source: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | No
     Raises:
         UsageError: If they do not fit the graph's.
     """
-    if isinstance(source, ExportedProgram):
+    if isinstance(source, ExportedProgram | Program):
         return _flat(args, kwargs, source.call_spec.in_spec)
     return _module_inputs(source, args, kwargs)
 
 
-def _module_inputs(module: fx.GraphModule, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> list[Any]:
+def _module_inputs(module: fx.GraphModule | Module, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> list[Any]:
     in_spec = getattr(getattr(module.graph._codegen, "pytree_info", None), "in_spec", None)
     if in_spec is not None:
         return _flat(args, kwargs, in_spec)

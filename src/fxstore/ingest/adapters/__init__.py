@@ -173,12 +173,25 @@ def state_of(source: object) -> Any:
 
     Only for sources that :func:`read` accepted.
     """
-    methods = isinstance(source, Mapping)
-    if not (methods or hasattr(source, "state_dict") or hasattr(source, "exported_program")):
+    if not _lives(source):
         return None
     from fxstore.ingest.state import state
 
     return state(source)
+
+
+def snapshot_of(source: object) -> Any:
+    """Returns what runs as a live source does now, as :func:`fxstore.ingest.snapshot.snapshot`; else the source."""
+    if not _lives(source):
+        return source
+    from fxstore.ingest.snapshot import snapshot
+
+    return snapshot(source)
+
+
+def _lives(source: object) -> bool:
+    """Tells whether a source has weights: a live object has, a path has not."""
+    return isinstance(source, Mapping) or hasattr(source, "state_dict") or hasattr(source, "exported_program")
 
 
 def _accepting(source: object) -> tuple[EntryPoint, Adapter]:

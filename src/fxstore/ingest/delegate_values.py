@@ -1,0 +1,106 @@
+"""Values inside delegates that a dump tells without more: those of their ports, and what their codes stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fxstore.ingest.attach import Attached
+from fxstore.ingest.etdump import Array, Logged
+from fxstore.ingest.overlays import Place, RunNodes
+from fxstore.ingest.qparams import constant_params
+from fxstore.records import Graph
+
+Key = tuple[str, str, int]
+"""Path of the graph, name of the node, output port."""
+
+
+@dataclass(frozen=True)
+class Delegate:
+    """A delegate as its caller sees it.
+
+    Attributes:
+        graph: What is inside.
+        call: Position of the call in the top graph.
+        inputs: Names of the nodes that stand for what it is passed, in order.
+        outputs: Node and port of each thing that it returns, in order.
+    """
+
+    graph: Graph
+    call: int
+    inputs: tuple[str, ...]
+    outputs: tuple[tuple[str, int], ...]
+
+    def passed(self, attached: Attached) -> list[Logged] | None:
+        """Returns what an execution passed to it, in order, or None where the log does not tell."""
+        logged = attached.passed.get(self.call, [])
+        return logged if len(logged) == len(self.inputs) else None
+
+    def key(self, name: str, port: int = 0) -> Key:
+        """Returns the key of a value inside."""
+        return self.graph.path, name, port
+
+
+def called_delegates(place: Place, run: RunNodes) -> list[Delegate]:
+    """Returns the delegates that a top graph calls."""
+    return [
+        _delegate(inner.graph, inner.graph.parent_position)
+        for inner in run.places
+        if inner.stage is place.stage and inner.graph.method == place.graph.method
+        if inner.graph.parent_path == "" and inner.graph.parent_position is not None
+        if place.graph.nodes["role"][inner.graph.parent_position].as_py() == "delegate"
+    ]
+
+
+def _delegate(graph: Graph, call: int) -> Delegate:
+    rows = graph.nodes.select(["name", "role", "op"]).to_pylist()
+    returned = sorted(
+        (edge["position"], rows[edge["src"]]["name"], edge["src_port"])
+        for edge in graph.edges.to_pylist()
+        if rows[edge["dst"]]["op"] == "output"
+    )
+    inputs = tuple(row["name"] for row in rows if row["role"] == "input")
+    return Delegate(graph, call, inputs, tuple((name, port) for _, name, port in returned))
+
+
+def port_values(attached: Attached, found: Sequence[Delegate]) -> dict[Key, Array]:
+    """Returns the values inside delegates that are those of their ports, and of the codes among these what they mean.
+
+    An input is what its caller passed, an output what it returned: nothing was added to the program for them.
+    """
+    values: dict[Key, Array] = {}
+    for delegate in found:
+        own: dict[Key, Array] = {}
+        for name, logged in zip(delegate.inputs, delegate.passed(attached) or (), strict=False):
+            if logged.array is not None:
+                own[delegate.key(name)] = logged.array
+        for port, inner in enumerate(delegate.outputs):
+            if (array := attached.values.get((delegate.call, port))) is not None:
+                own[delegate.key(*inner)] = array
+        values |= own | dequantised(delegate.graph, own)
+    return values
+
+
+def dequantised(graph: Graph, values: Mapping[Key, Array]) -> dict[Key, Array]:
+    """Returns what each dequantize in a graph gives whose codes are known: ``(code - zero_point) * scale``."""
+    rows = graph.nodes.select(["name", "op_type", "attrs"]).to_pylist()
+    found: dict[Key, Array] = {}
+    read: dict[int, tuple[int, int]] = {}
+    for edge in graph.edges.to_pylist():
+        read.setdefault(edge["dst"], (edge["src"], edge["src_port"]))
+    for position, row in enumerate(rows):
+        if row["op_type"] != "dequantize_per_tensor" or position not in read:
+            continue
+        source, port = read[position]
+        codes, params = values.get((graph.path, rows[source]["name"], port)), constant_params(row["attrs"])
+        if codes is not None and params is not None and codes.dtype.kind in "iu":
+            found[graph.path, row["name"], 0] = _real(codes, params.scale, params.zero_point)
+    return found
+
+
+def _real(codes: Array, scale: Any, zero_point: Any) -> Array:
+    """In float32, as ``dequantize_per_tensor`` computes it."""
+    return (codes.astype(np.int32) - np.int32(zero_point)).astype(np.float32) * np.float32(scale)
