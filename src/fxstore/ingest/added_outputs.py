@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -31,6 +32,7 @@ ADDED: Final = "by an added output"
 _CODES: Final = "quantised as it is computed: measured where its codes are dequantised"
 _FOLDED: Final = "folded into its batch-norm: measured there"
 _CONSTANT: Final = "packed into the delegate"
+_UNREAD: Final = "nothing reads it, and the delegate does not give it"
 _UNTOLD: Final = "what its delegate was passed is not in the log"
 _COPIES: Final = ("clone", "_clone_dim_order", "alias_copy", "_to_dim_order_copy")
 _ACTIVATIONS: Final = ("relu", "hardtanh", "clamp")
@@ -87,7 +89,7 @@ def added_outputs(
             ports = {key: array for key, array in port_values(attached, [delegate]).items() if key[2] == 0}
             added.values |= _spread(delegate, module.original_module.graph, taps, ports)
         if any(delegate.passed(attached) is None for attached in executions):
-            _lack(found, delegate, dict.fromkeys(taps.names, _UNTOLD))
+            _lack(found, delegate, {(name, 0): _UNTOLD for name in taps.names})
         elif taps.names:
             jobs.append(_Job(delegate, module, taps, taps.names))
     while jobs:
@@ -102,12 +104,12 @@ class Taps:
     Attributes:
         names: Nodes whose values leave it.
         same: Nodes that a backend makes one with another, and so have its value: copies, and what is computed twice.
-        reasons: Why others have none.
+        reasons: Why others have none, by node and port.
     """
 
     names: tuple[str, ...]
     same: dict[str, str]
-    reasons: dict[str, str]
+    reasons: dict[tuple[str, int], str]
 
 
 def tappable(program: ExportedProgram) -> Taps:
@@ -117,17 +119,20 @@ def tappable(program: ExportedProgram) -> Taps:
     give: the codes between the two are.
     """
     names: list[str] = []
-    reasons: dict[str, str] = {}
+    reasons: dict[tuple[str, int], str] = {}
     same = _same(program.graph)
     returned = {same.get(node.name, node.name) for node in program.graph.output_node().all_input_nodes}
     for node in program.graph.nodes:
-        if node.op != "call_function" or not isinstance(node.meta.get("val"), torch.Tensor):
+        if node.op != "call_function":
+            continue
+        if not isinstance(node.meta.get("val"), torch.Tensor):
+            reasons |= {(node.name, port): _UNREAD for port in _unread(node)}
             continue
         if node.name in same or node.name in returned:
             continue
         reason = _reason(node)
         if reason is not None:
-            reasons[node.name] = reason
+            reasons[node.name, 0] = reason
         elif not _operator(node).startswith("dequantize"):
             names.append(node.name)
     return Taps(tuple(names), same, reasons)
@@ -140,6 +145,13 @@ def _reason(node: fx.Node) -> str | None:
     if _is_quantised_at_once(node):
         return _CODES
     return _FOLDED if len(node.users) == 1 and "batch_norm" in _operator(next(iter(node.users))) else None
+
+
+def _unread(node: fx.Node) -> set[int]:
+    """Returns the ports of an operator that nothing reads."""
+    value = node.meta.get("val")
+    ports = set(range(len(value))) if isinstance(value, tuple | list) else set()
+    return ports - {user.args[1] for user in node.users if _operator(user) == "getitem"}
 
 
 def _is_quantised_at_once(node: fx.Node) -> bool:
@@ -218,7 +230,7 @@ def _round(jobs: Sequence[_Job], executions: Sequence[Attached], found: Sequence
         if reason is not None and len(job.names) > 1:
             further += job.halves()
         elif reason is not None:
-            _lack(found, job.delegate, {job.names[0]: f"{job.module.backend_id} does not give it: {reason}"})
+            _lack(found, job.delegate, {(job.names[0], 0): f"{job.module.backend_id} does not give it: {reason}"})
     return further
 
 
@@ -227,7 +239,8 @@ def _lowered(job: _Job) -> bytes | str:
     from executorch.exir.backend.backend_api import to_backend
 
     try:
-        with contextlib.redirect_stdout(io.StringIO()), torch.no_grad():
+        with contextlib.redirect_stdout(io.StringIO()), torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             program = with_outputs(job.module.original_module, job.names)
             return bytes(to_backend(job.module.backend_id, program, job.module.compile_specs).buffer())
     except Exception as error:  # whatever a backend makes of outputs that it never meant to give
@@ -301,6 +314,6 @@ def _difference(delegate: Delegate, attached: Attached, outputs: Sequence[torch.
     return worst
 
 
-def _lack(found: Sequence[Added], delegate: Delegate, reasons: Mapping[str, str]) -> None:
+def _lack(found: Sequence[Added], delegate: Delegate, reasons: Mapping[tuple[str, int], str]) -> None:
     for added in found:
-        added.missing |= {delegate.key(name): reason for name, reason in reasons.items()}
+        added.missing |= {delegate.key(*port): reason for port, reason in reasons.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +13,7 @@ from fxstore.metrics.operands import Array, NoNumberError, operand
 
 BINS: Final = 64
 _CHUNK: Final = 1 << 14
+_COUNTED: Final = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def describe(value: object) -> Description | None:
     if np.iscomplexobj(array):
         return None
     flat = array.reshape(-1)
-    finite = _finite(flat)
+    low, high, finite = _range(flat)
     numbers = {
         "elements": float(flat.size),
         "zeros": float(np.count_nonzero(flat == 0)),
@@ -47,17 +47,21 @@ def describe(value: object) -> Description | None:
     }
     if not finite.size:
         return Description(numbers, None)
-    low, high = float(finite.min()), float(finite.max())
     mean, std, counts = _moments(finite, low, high)
     numbers |= {"min": low, "max": high, "mean": mean, "std": std}
-    return Description(numbers, json.dumps({"low": low, "high": high, "counts": counts}, separators=(",", ":")))
+    shown = str(counts).replace(" ", "")
+    return Description(numbers, f'{{"low":{low!r},"high":{high!r},"counts":{shown}}}')
 
 
-def _finite(flat: Array) -> Array:
-    """Returns the finite elements; the array itself where all are."""
-    if not flat.size or (np.isfinite(flat.min()) and np.isfinite(flat.max())):
-        return flat
-    return flat[np.isfinite(flat)]
+def _range(flat: Array) -> tuple[float, float, Array]:
+    """Returns the least and the largest finite element, and the finite ones: the array itself where all are."""
+    if not flat.size:
+        return math.nan, math.nan, flat
+    low, high = float(flat.min()), float(flat.max())
+    if math.isfinite(low) and math.isfinite(high):
+        return low, high, flat
+    finite = flat[np.isfinite(flat)]
+    return _range(finite) if finite.size else (math.nan, math.nan, finite)
 
 
 def _moments(finite: Array, low: float, high: float) -> tuple[float, float, list[int]]:
@@ -66,29 +70,41 @@ def _moments(finite: Array, low: float, high: float) -> tuple[float, float, list
     Bins by multiplication instead of ``numpy.histogram``'s search: the same bins, many times as fast.
     """
     width = high / BINS - low / BINS
-    flat = width == 0.0 or not math.isfinite(1.0 / width)
+    flat = width == 0.0 or not math.isfinite(1.0 / width) or not math.isfinite(high - low)
+    low = low if math.isfinite(high - low) else 0.0
     counts = np.zeros(BINS + 1, np.int64)
-    offset = np.empty(min(_CHUNK, finite.size))
+    bins = np.empty(min(_COUNTED, finite.size), np.uint8)
+    offset, scaled, ones = np.empty((3, min(_CHUNK, finite.size)))
+    ones[:] = 1.0
     total = squares = shift = 0.0
     with np.errstate(all="ignore"):
         for start in range(0, finite.size, _CHUNK):
-            offset = offset[: min(_CHUNK, finite.size - start)]
-            offset[:] = finite[start : start + _CHUNK]
-            shift = float(offset.mean()) if start == 0 else shift
+            n = min(_CHUNK, finite.size - start)
+            offset, scaled, ones = offset[:n], scaled[:n], ones[:n]
+            np.subtract(finite[start : start + n], low, out=offset, dtype=np.float64)
             if not flat:
-                counts += _counts(offset, low, 1.0 / width)
+                np.multiply(offset, 1.0 / width, out=scaled)
+                at = start % _COUNTED
+                bins[at : at + n] = scaled
+                if at + n == bins.size or start + n == finite.size:
+                    counts += _counts(bins[: at + n])
+            shift = float(offset.mean()) if start == 0 else shift
             offset -= shift
-            total, squares = total + float(offset.sum()), squares + float(offset @ offset)
+            total, squares = total + float(offset @ ones), squares + float(offset @ offset)
     mean = total / finite.size
     std = math.sqrt(max(0.0, squares / finite.size - mean * mean))
-    return shift + mean, std, [finite.size] if flat else _folded(counts.tolist())
+    return low + shift + mean, std, [finite.size] if flat else _folded(counts.tolist())
 
 
-def _counts(chunk: npt.NDArray[np.float64], low: float, per_unit: float) -> npt.NDArray[np.int64]:
-    """Returns how many elements each bin has; those that stand on the last one's upper edge are counted apart."""
-    bins = chunk - low
-    bins *= per_unit
-    return np.bincount(bins.astype(np.int64), minlength=BINS + 1)
+def _counts(bins: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """Returns how many elements each bin has; those that stand on the last one's upper edge are counted apart.
+
+    Two neighbours are counted as one number, which takes half the time.
+    """
+    even = bins.size - bins.size % 2
+    pairs = np.bincount(bins[:even].view(np.uint16), minlength=(BINS + 1) << 8).reshape(BINS + 1, 256)
+    found: npt.NDArray[np.int64] = pairs.sum(axis=1) + pairs.sum(axis=0)[: BINS + 1]
+    return found + np.bincount(bins[even:], minlength=BINS + 1)
 
 
 def _folded(counts: list[int]) -> list[int]:

@@ -33,6 +33,7 @@ class Extent:
         broken_reference: Elements of the reference that are not finite, equal infinities aside.
         broken_value: The same of the value.
         peak_reference: Largest magnitude in the reference; as the other peaks only defined without broken elements.
+        peak_value: The same of the value; NaN where one pass was enough, since nothing needs it then.
         identical: Whether all elements are equal and none is NaN.
     """
 
@@ -95,26 +96,33 @@ def _in_one_pass(reference: Array, value: Array) -> tuple[Extent, Moments | None
     left, right = reference.reshape(-1), value.reshape(-1)
     if np.result_type(left, right).kind != "f" or not left.size:
         return None
-    if left.dtype == right.dtype and np.array_equal(left, right) and np.isfinite(_peak(left)):
+    if _are_equal(left, right) and np.isfinite(_peak(left)):
         return Extent(left.size, 0, 0, 0, 0, 0.0, 0.0, 0.0, True), None
-    r, v, d = np.empty((3, min(_CHUNK, left.size)))
-    rr = vv = rv = dd = d1 = peak_r = peak_v = peak_d = 0.0
+    r, v, d, ones = np.empty((4, min(_CHUNK, left.size)))
+    ones[:] = 1.0
+    rr = vv = rv = dd = d1 = peak_r = peak_d = 0.0
     with np.errstate(all="ignore"):
         for start in range(0, left.size, _CHUNK):
             n = min(_CHUNK, left.size - start)
-            r, v, d = r[:n], v[:n], d[:n]
+            r, v, d, ones = r[:n], v[:n], d[:n], ones[:n]
             r[:], v[:] = left[start : start + n], right[start : start + n]
             np.subtract(v, r, out=d)
             rr, vv, rv, dd = rr + float(r @ r), vv + float(v @ v), rv + float(r @ v), dd + float(d @ d)
             np.abs(d, out=d)
-            d1, peak_d = d1 + float(d.sum()), max(peak_d, float(d.max()))
-            peak_r, peak_v = max(peak_r, _peak(r)), max(peak_v, _peak(v))
-    if not all(_LEAST < square < _MOST or square == peak == 0.0 for square, peak in ((rr, peak_r), (vv, peak_v))):
+            d1, peak_d = d1 + float(d @ ones), max(peak_d, float(d.max()))
+            peak_r = max(peak_r, _peak(left[start : start + n]))
+    # Whatever is not finite, overflows or vanishes makes one of the squares so.
+    if not all(_LEAST < square < _MOST for square in (rr, vv)) or not (_LEAST < dd < _MOST or dd == peak_d == 0.0):
         return None
-    if not (_LEAST < dd < _MOST or dd == peak_d == 0.0):
-        return None
-    first = Extent(left.size, 0, 0, 0, 0, peak_r, peak_v, peak_d, peak_d == 0.0)
+    first = Extent(left.size, 0, 0, 0, 0, peak_r, math.nan, peak_d, peak_d == 0.0)
     return first, Moments(reference, value, first, 0, 0, 0, rr, vv, rv, dd, d1)
+
+
+def _are_equal(left: Array, right: Array) -> bool:
+    """Tells whether two arrays have the same elements; of those that differ the first ones mostly tell."""
+    if left.dtype != right.dtype or not np.array_equal(left[:_CHUNK], right[:_CHUNK]):
+        return False
+    return left.size <= _CHUNK or np.array_equal(left, right)
 
 
 def _peak(array: Array) -> float:
