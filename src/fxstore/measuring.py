@@ -6,52 +6,34 @@ import itertools
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.errors import UsageError, nearest
 from fxstore.ingest import adapters
-from fxstore.records import Overlay, Stage, Structure
+from fxstore.logged import LOGGED, Logged
+from fxstore.records import Overlay, Stage
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from fxstore.ingest.etdump import Dump
-    from fxstore.ingest.executions import Emitted, Execution
-    from fxstore.ingest.overlays import Overlays
+    from fxstore.ingest.executions import Emitted
     from fxstore.ingest.running import Side
-    from fxstore.ingest.samples import Given
 
 _PREVIOUS: Final = "previous"
-_LOGGED: Final = "ETDump and debug buffer"
-_ADDED: Final = f"{_LOGGED}; inside delegates lowered again with added outputs"
-_NOTHING: Final = "compared with nothing"
+_ADDED: Final = f"{LOGGED}; inside delegates lowered again with added outputs"
 _SCOPES: Final = {"cumulative": ("cumulative",), "local": ("local",), "both": ("cumulative", "local")}
 _log = logging.getLogger("fxstore")
 
 
-class Measuring:
+class Measuring(Logged):
     """The part of :class:`fxstore.recording.Recorder` that runs what was recorded."""
 
     _public: bool
-    _stages: list[Stage]
-    _sources: dict[str, object]
     _states: dict[str, Any]
-    _parts: dict[str, object]
-    _overlays: Overlays
-
-    def _structure(self) -> Structure:
-        raise NotImplementedError
-
-    def _watch(self, what: str) -> AbstractContextManager[None]:
-        raise NotImplementedError
 
     def _lost(self, what: str, error: Exception) -> None:
-        raise NotImplementedError
-
-    def _note(self, line: str) -> None:
         raise NotImplementedError
 
     def measure(
@@ -172,7 +154,7 @@ class Measuring:
             if inside and ran.delegates:
                 logged, source = logged_and_added(ran, dump.executions, program.source), _ADDED
             else:
-                logged, source = logged_values(ran, dump.executions), _LOGGED
+                logged, source = logged_values(ran, dump.executions), LOGGED
             rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
             self._lay(f"{stage} vs {reference}", "accuracy", source, [rows], method)
 
@@ -195,79 +177,6 @@ class Measuring:
             self._overlays.extend(laid.overlay)
             for line in laid.notes:
                 self._note(line)
-
-    def compare_logged(self, inputs: object, kwargs: object = None, reference: str | None = None) -> None:
-        """Compares the values in the run's ETDumps with those of a stage that is run on the same inputs.
-
-        Where nothing can be run, as when all that there is are files, which are never executed, the overlay of the
-        values' statistics says so.
-
-        Args:
-            inputs: As :meth:`measure` takes them: one for each execution in the dump, whose state carries over.
-            kwargs: As :meth:`measure` takes them.
-            reference: The stage that counts as right; default: the first that can be run.
-
-        Raises:
-            UsageError: There is no such stage, or it does not take these inputs.
-        """
-        names = [stage.name for stage in self._stages]
-        if reference is not None and reference not in names:
-            raise UsageError(f"stage {reference!r} is not in this run", hint=nearest(reference, names))
-        for waiting in self._overlays.dumps():
-            compared = "compared with nothing: that failed"
-            with self._watch("runtime values are not compared"):
-                compared = self._compare_dump(waiting.dump, inputs, kwargs, reference)
-            self._overlays.renew(waiting, replace(waiting, compared=compared))
-            if compared.startswith("compared with nothing"):
-                self._note(f"runtime values: {compared}")
-
-    def _compare_dump(self, dump: Dump, inputs: object, kwargs: object, reference: str | None) -> str:
-        """Returns with what an ETDump's values were compared, or why with nothing."""
-        from fxstore.ingest.executions import executions, methods_of
-        from fxstore.ingest.overlays import RunNodes
-        from fxstore.ingest.samples import given as samples_of
-
-        if not dump.has_values:
-            return f"{_NOTHING}: no tensor data (debug buffer missing)"
-        placed = [one for one in executions(dump, methods_of(RunNodes(self._stages))) if one.methods]
-        names = list(dict.fromkeys(one.methods[0].name for one in placed))
-        if len(names) != 1:
-            return f"{_NOTHING}: the dump is of {len(names)} methods of this run, and the inputs are of one"
-        given = samples_of(inputs, kwargs, names[0], carry_state=True)
-        if len(given.samples) != len(placed):
-            return f"{_NOTHING}: {len(placed)} executions are in the dump, and {len(given.samples)} inputs are given"
-        ran = [method.stage for method in placed[0].methods]
-        right = self._reference(reference, names[0], ran[:1])
-        if right is None:
-            return f"{_NOTHING}: no stage can be run: of files graphs are read, and nothing in them is executed"
-        stage = next(name for name in ran if name != right.stage)
-        self._compare_executions(placed, stage, right, given)
-        return f"compared with {right.stage}"
-
-    def _compare_executions(self, placed: Sequence[Execution], stage: str, right: Side, given: Given) -> None:
-        from fxstore.ingest.running import Wanted
-        from fxstore.ingest.running_device import Logged, compare_logged
-        from fxstore.metrics import resolve
-
-        wanted = Wanted(resolve(None), ("cumulative",), False, 1 << 28)
-        logged = (
-            Logged(*method.values(one.block)) for one in placed for method in one.methods if method.stage == stage
-        )
-        rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
-        self._lay(f"{stage} vs {right.stage}", "accuracy", _LOGGED, [rows], given.method)
-
-    def _reference(self, name: str | None, method: str, ran: Sequence[str]) -> Side | None:
-        """Returns the stage that counts as right: the one of that name, or the first that can be run; or None."""
-        for stage in self._stages:
-            if stage.name in ran or stage.kind == "runtime" or name not in (None, stage.name):
-                continue
-            if any(graph.method == method for graph in stage.graphs):
-                if stage.name in self._parts:
-                    part = self._parts[stage.name]
-                    return self._side_of(stage.name, part, adapters.state_of(part))
-                if stage.name in self._sources:
-                    return self._side(stage.name)
-        return None
 
     def tensors(
         self,

@@ -58,6 +58,31 @@ def given(inputs: object, kwargs: object, method: str, carry_state: bool = False
     return Given(tuple(Sample(tuple(a), k) for a, k in zip(args, named, strict=True)), method, carry_state)
 
 
+def given_by_method(inputs: object, kwargs: object, order: Sequence[str]) -> dict[str, Given]:
+    """Returns the inputs of each method of a trace, whose state carries over.
+
+    Args:
+        inputs: One input for each execution, in order; or a dict of what :func:`given` takes, by method.
+        kwargs: As ``inputs``.
+        order: The method of each execution.
+
+    Raises:
+        UsageError: As :func:`given`.
+    """
+    names = list(dict.fromkeys(order))
+    if isinstance(inputs, Mapping):
+        named = kwargs if isinstance(kwargs, Mapping) else {}
+        none = Given((), "", True)
+        return {n: given(inputs[n], named.get(n), n, True) if n in inputs else none for n in names}
+    if len(names) == 1:
+        return {names[0]: given(inputs, kwargs, names[0], carry_state=True)}
+    samples = given(inputs, kwargs, "", carry_state=True).samples
+    return {
+        name: Given(tuple(sample for sample, of in zip(samples, order, strict=False) if of == name), name, True)
+        for name in names
+    }
+
+
 def merged(overlay: Overlay, rows: pa.Table) -> Overlay:
     """Returns an overlay with the rows of further samples, numbered on from its own."""
     last = pc.max(overlay.metrics["sample"]).as_py()

@@ -1,0 +1,134 @@
+"""What a recorder compares of runs that were traced elsewhere: each execution with its own method of a live stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from fxstore.errors import UsageError, nearest
+from fxstore.ingest import adapters
+from fxstore.records import Stage, Structure
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from fxstore.ingest.etdump import Dump
+    from fxstore.ingest.executions import Execution
+    from fxstore.ingest.overlays import Overlays
+    from fxstore.ingest.running import Side
+    from fxstore.ingest.samples import Given
+
+LOGGED: Final = "ETDump and debug buffer"
+_NOTHING: Final = "compared with nothing"
+
+
+class Logged:
+    """The part of :class:`fxstore.recording.Recorder` that compares what a runtime logged."""
+
+    _stages: list[Stage]
+    _sources: dict[str, object]
+    _parts: dict[str, object]
+    _overlays: Overlays
+
+    def _structure(self) -> Structure:
+        raise NotImplementedError
+
+    def _watch(self, what: str) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _note(self, line: str) -> None:
+        raise NotImplementedError
+
+    def _side(self, name: str) -> Side:
+        raise NotImplementedError
+
+    def _side_of(self, name: str, source: object, state: Any) -> Side:
+        raise NotImplementedError
+
+    def _lay(self, name: str, kind: str, source: str, parts: Sequence[pa.Table], method: str) -> None:
+        raise NotImplementedError
+
+    def compare_logged(self, inputs: object, kwargs: object = None, reference: str | None = None) -> None:
+        """Compares the values in the run's ETDumps with those of a stage that is run on the same inputs.
+
+        Where nothing can be run, as when all that there is are files, which are never executed, the overlay of the
+        values' statistics says so.
+
+        Args:
+            inputs: As :meth:`measure` takes them: one for each execution in the dump, in its order, whose state carries
+                over; or a dict of these by method.
+            kwargs: As :meth:`measure` takes them; or a dict by method, where the inputs are.
+            reference: The stage that counts as right; default: the first that can be run.
+
+        Raises:
+            UsageError: There is no such stage, or it does not take these inputs.
+        """
+        names = [stage.name for stage in self._stages]
+        if reference is not None and reference not in names:
+            raise UsageError(f"stage {reference!r} is not in this run", hint=nearest(reference, names))
+        for waiting in self._overlays.dumps():
+            compared = "compared with nothing: that failed"
+            with self._watch("runtime values are not compared"):
+                compared = self._compare_dump(waiting.dump, inputs, kwargs, reference)
+            self._overlays.renew(waiting, replace(waiting, compared=compared))
+            if _NOTHING in compared:
+                self._note(f"runtime values: {compared}")
+
+    def _compare_dump(self, dump: Dump, inputs: object, kwargs: object, reference: str | None) -> str:
+        """Returns with what an ETDump's values were compared, or why with nothing."""
+        from fxstore.ingest.executions import executions, methods_of
+        from fxstore.ingest.overlays import RunNodes
+        from fxstore.ingest.samples import given_by_method
+
+        if not dump.has_values:
+            return f"{_NOTHING}: no tensor data (debug buffer missing)"
+        placed = [one for one in executions(dump, methods_of(RunNodes(self._stages))) if one.methods]
+        order = [one.methods[0].name for one in placed]
+        if not order:
+            return f"{_NOTHING}: no execution in the dump is told to be of a method of this run"
+        given = given_by_method(inputs, kwargs, order)
+        told = {
+            name: self._compare_method([one for one in placed if one.methods[0].name == name], given[name], reference)
+            for name in dict.fromkeys(order)
+        }
+        if len(set(told.values())) == 1:
+            return told[order[0]]
+        return "; ".join(f"{name} {what}" for name, what in told.items())
+
+    def _compare_method(self, placed: Sequence[Execution], given: Given, reference: str | None) -> str:
+        """Compares the executions of one method; returns with what, or why with nothing."""
+        if len(given.samples) != len(placed):
+            return f"{_NOTHING}: {len(placed)} executions are in the dump, and {len(given.samples)} inputs are given"
+        ran = [method.stage for method in placed[0].methods]
+        right = self._reference(reference, given.method, ran[:1])
+        if right is None:
+            return f"{_NOTHING}: no stage can be run: of files graphs are read, and nothing in them is executed"
+        stage = next(name for name in ran if name != right.stage)
+        self._compare_executions(placed, stage, right, given)
+        return f"compared with {right.stage}"
+
+    def _compare_executions(self, placed: Sequence[Execution], stage: str, right: Side, given: Given) -> None:
+        from fxstore.ingest.running import Wanted
+        from fxstore.ingest.running_device import compare_logged, logged_values
+        from fxstore.metrics import resolve
+
+        wanted = Wanted(resolve(None), ("cumulative",), False, 1 << 28)
+        ran = ((one.block, method) for one in placed for method in one.methods if method.stage == stage)
+        logged = (values for block, method in ran for values in logged_values(method, [block]))
+        rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
+        self._lay(f"{stage} vs {right.stage}", "accuracy", LOGGED, [rows], given.method)
+
+    def _reference(self, name: str | None, method: str, ran: Sequence[str]) -> Side | None:
+        """Returns the stage that counts as right: the one of that name, or the first that can be run; or None."""
+        for stage in self._stages:
+            if stage.name in ran or stage.kind == "runtime" or name not in (None, stage.name):
+                continue
+            if any(graph.method == method for graph in stage.graphs):
+                if stage.name in self._parts:
+                    part = self._parts[stage.name]
+                    return self._side_of(stage.name, part, adapters.state_of(part))
+                if stage.name in self._sources:
+                    return self._side(stage.name)
+        return None
