@@ -154,6 +154,50 @@ def test_a_disturbed_weight_is_named_by_its_operator() -> None:
     check_weights(1)
 
 
+class Quantised(nn.Module):
+    """What a quantiser leaves: codes of per-tensor and per-channel scales between operators."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x: Any) -> Any:
+        q = torch.ops.quantized_decomposed
+        for line in self.lines:
+            scales = line.weight.abs().amax(1) / 127
+            zeros = torch.zeros(4, dtype=torch.int64)
+            weight = q.quantize_per_channel(line.weight, scales, zeros, 0, -127, 127, torch.int8)
+            weight = q.dequantize_per_channel(weight, scales, zeros, 0, -127, 127, torch.int8)
+            x = q.quantize_per_tensor(x, 0.03, 0, -128, 127, torch.int8)
+            x = q.dequantize_per_tensor(x, 0.03, 0, -128, 127, torch.int8)
+            x = nn.functional.linear(x, weight, line.bias).relu()
+        return x
+
+
+def scales(module: Any) -> Iterator[Any]:
+    """Each operator that reads one scale for a whole tensor; the scale is its second argument."""
+    for node in module.graph.nodes:
+        if node.op == "call_function" and str(node.target).endswith("quantize_per_tensor.default"):
+            yield node
+
+
+def test_one_wrong_scale_is_named_first_wherever_it_is() -> None:
+    import torch.ao.quantization.fx._decomposed  # registers the operators
+
+    torch.manual_seed(0)
+    x = torch.rand(2, 4)
+    module = torch.export.export(Quantised().eval(), (x,)).module()
+    tried = []
+    for node in scales(module):
+        faulty = copy.deepcopy(module)
+        wrong = next(one for one in faulty.graph.nodes if one.name == node.name)
+        wrong.update_arg(1, wrong.args[1] * 1.5)
+        faulty.recompile()
+        assert first_bad(module, faulty, x, "max_abs", 1e-3) == [node.name]
+        tried.append(node.name)
+    assert len(tried) == 6
+
+
 @pytest.mark.slow
 def test_faults_in_a_deeper_network() -> None:
     check_everywhere(4, 3)

@@ -214,6 +214,8 @@ def with_outputs(program: ExportedProgram, names: Sequence[str]) -> ExportedProg
 
 
 def _operator(node: fx.Node) -> str:
+    if node.op != "call_function":
+        return ""
     name = str(getattr(node.target, "__name__", node.target))
     return name.removesuffix(".default").rpartition(".")[2] if "::" not in name else name.rpartition("::")[2]
 
