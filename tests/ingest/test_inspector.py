@@ -75,6 +75,17 @@ def test_an_inspector_without_a_buffer_has_no_values_not_zeros(store: fxstore.St
     assert store.sql("SELECT count(*) FROM overlays WHERE name = 'runtime values'").fetchall() == [(0,)]
 
 
+def test_a_public_run_of_an_inspector_has_times_alone(store: fxstore.Store, compiled: dict[str, Any]) -> None:
+    seen = inspector(compiled, debug_buffer_path=str(compiled["folder"] / "net.bin"))
+    store.ingest({"runtime": compiled["program"], "run": seen}, privacy="public")
+    assert {kind for (kind,) in store.sql("SELECT DISTINCT kind FROM overlays").fetchall()} <= {
+        "latency",
+        "static",
+        "category",
+    }
+    assert store.sql("SELECT count(*) FROM nodes WHERE source_file IS NOT NULL").fetchall() == [(0,)]
+
+
 @pytest.fixture(scope="module")
 def gap(compiled: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The frame of a real ``calculate_numeric_gap``."""
