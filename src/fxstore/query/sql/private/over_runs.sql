@@ -62,7 +62,8 @@ FROM ways AS w WHERE w.way.holds;
 
 CREATE MACRO _history(p_stage, p_node, p_metric, p_run, p_method, p_path) AS TABLE
 WITH asked AS MATERIALIZED (
-    SELECT n.* FROM _whole_nodes(p_run) AS n
+    SELECT n.method, n.path, n.graph_hash, n.position, n.op_type, n.role, n.name, n.fingerprint, n.module_path, n.module_call
+    FROM _whole_nodes(p_run) AS n
     WHERE n.ordinal = (SELECT arg_min(a.ordinal, (a.path, a.ordinal))
                        FROM _named(p_run, p_stage, p_node, p_method, p_path) AS a)
 ),
