@@ -1,8 +1,6 @@
 """Situations that broke other tools, each with its right answer.
 
-Elsewhere: 01, 02, 03, 04, 05, 08 in ``test_etrecord`` and ``test_etrecord_hostile``; 09 and nested graphs in
-``test_capture``; 21, 40 in ``test_events``; 27, 28 in ``test_device``; 29 in ``test_etdump`` and below; 53 in
-``test_privacy``; 62 in ``test_capture`` and ``test_recording``; 63 in ``tests/link``.
+``tests/cases/README.md`` lists all of them with their tests.
 """
 
 from __future__ import annotations
