@@ -199,9 +199,9 @@ def compare_panes() -> None:
 def _pane(title: str, before: Graph, after: Graph, old: list[int], new: list[int]) -> None:
     kept = Graph([before.sizes[i] for i in old], [], [None] * len(old))
     first = before.draw()
-    wishes: list[float | None] = [None] * len(after.sizes)
+    wishes: list[tuple[float, float] | None] = [None] * len(after.sizes)
     for i, j in zip(old, new, strict=True):
-        wishes[j] = float(first.x[i])
+        wishes[j] = float(first.x[i]), float(first.y[i])
     second = draw(after.sizes, after.edges, after.paths, None, wishes)
     panes = [{k: float(first.y[i]) for k, i in enumerate(old)}, {k: float(second.y[j]) for k, j in enumerate(new)}]
     level = shared_heights(panes, align(panes))

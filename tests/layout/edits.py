@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -66,11 +67,14 @@ def shared_heights(panes: Sequence[Mapping[int, float]], stretches: Sequence[Str
     return float(np.mean([max(ys) - min(ys) < 1 for ys in shared])) if shared else 1.0
 
 
-def beside(graph: Graph, drawing: Drawing, after: Graph, place: Sequence[int]) -> Drawing:
-    """Draws a graph beside the drawing of what it was before; ``place`` is the new number of each old node."""
-    wishes: list[float | None] = [None] * len(after.sizes)
+def beside(graph: Graph, drawing: Drawing, after: Graph, place: Sequence[int], level: bool = False) -> Drawing:
+    """Draws a graph beside the drawing of what it was before; ``place`` is the new number of each old node.
+
+    With ``level`` rows are taken over, too, not only the order from left to right.
+    """
+    wishes: list[tuple[float, float] | None] = [None] * len(after.sizes)
     for old, new in enumerate(place):
-        wishes[new] = float(drawing.x[old])
+        wishes[new] = float(drawing.x[old]), float(drawing.y[old]) if level else math.nan
     return draw(after.sizes, after.edges, after.paths, None, wishes)
 
 

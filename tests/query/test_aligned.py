@@ -19,7 +19,14 @@ def chain_of(nids: list[int], title: str = "", kinds: list[str] | None = None) -
         (
             DrawnGraph(
                 title,
-                pa.table({"nid": nids, "op": ["call_function"] * len(nids), "op_type": kinds or ["add"] * len(nids)}),
+                pa.table(
+                    {
+                        "nid": nids,
+                        "height": [36.0] * len(nids),
+                        "op": ["call_function"] * len(nids),
+                        "op_type": kinds or ["add"] * len(nids),
+                    }
+                ),
                 table,
                 drawing,
             ),
@@ -61,6 +68,7 @@ def fork_of(nids: list[int], left: int) -> Pane:
     nodes = pa.table(
         {
             "nid": nids,
+            "height": [36.0] * len(nids),
             **texts,
             "op": ["call_function"] * len(nids),
             "role": ["op"] * len(nids),

@@ -18,6 +18,8 @@ from fxstore.layout.order import Longs
 
 MAX_ITEMS = 90
 """A block of more items is cut into invisible blocks."""
+MAX_ADDED = 200
+"""So many items more it may have that are new beside another drawing."""
 PIECE = 60
 """How many items an invisible block should have; half as many or half as many more where the cut is narrower there."""
 MAX_FAN, FAN_LEVELS = 8000, 4
@@ -78,6 +80,7 @@ def build_tree(
     far: Longs,
     level: Longs,
     late: Sequence[bool],
+    added: Sequence[bool],
 ) -> Tree:
     """Returns the blocks of a graph.
 
@@ -89,6 +92,8 @@ def build_tree(
         far: The last consumer of each node, or the node itself.
         level: Length of the longest path to each node.
         late: Whether each node is on the backward side, which comes last in its component.
+        added: Whether each node has no counterpart in a drawing that this one stands beside. Such nodes alone do not
+            make a block so long that it is cut.
     """
     n = len(module)
     roots = []
@@ -100,7 +105,7 @@ def build_tree(
             runs = _nest(modules, module, own, *side)
             _simplify(runs)
             for run in runs:
-                _cut(run, far, level)
+                _cut(run, far, level, added)
             halves.append(runs[0])
         roots.append(halves[0] if len(halves) == 1 else Run(-1, lo, items=[*halves], aside=True))
     return _number(roots, n)
@@ -157,9 +162,11 @@ def _is_fan(run: Run, level: Longs) -> bool:
     return len(nodes) == len(run.items) <= MAX_FAN and len(np.unique(level[nodes])) <= FAN_LEVELS
 
 
-def _cut(run: Run, far: Longs, level: Longs) -> None:
+def _cut(run: Run, far: Longs, level: Longs, added: Sequence[bool]) -> None:
     """Cuts a block at narrow points, where few values are alive, until it has few enough items."""
-    while len(run.items) > MAX_ITEMS and not _is_fan(run, level):
+    new = sum(isinstance(item, int) and added[item] for item in run.items) if len(run.items) > MAX_ITEMS else 0
+    most = MAX_ITEMS + min(new, MAX_ADDED)
+    while len(run.items) > most and not _is_fan(run, level):
         items, count = run.items, len(run.items)
         alive = _alive(run, far)
         if sum(alive) > MOST_ALIVE + ALIVE_PER_ITEM * count:

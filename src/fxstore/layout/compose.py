@@ -25,7 +25,7 @@ def compose(sizes: Floats, plan: Plan, wishes: Floats) -> Drawing:
     Args:
         sizes: (n, 2) widths and heights of the nodes as given.
         plan: The graph.
-        wishes: (n) where the order of a row is given: x of each node, else NaN.
+        wishes: (n, 2) the place of each node's counterpart in a drawing beside this one, else NaN.
     """
     n, tree = len(sizes), plan.tree
     wires = split_edges(tree, plan.tails, plan.heads, plan.spine)

@@ -20,7 +20,7 @@ def draw(
     edges: Sequence[tuple[int, int]],
     paths: Sequence[str | None],
     backward: Sequence[bool] | None = None,
-    beside: Sequence[float | None] | None = None,
+    beside: Sequence[tuple[float, float] | None] | None = None,
 ) -> Drawing:
     """Draws a graph, nodes given in program (topological) order.
 
@@ -30,8 +30,9 @@ def draw(
         paths: Module path of each node (``'layer.0.attn'``), or None where it has none.
         backward: Which nodes of a training graph belong to its backward side: forward is drawn on the left, backward on
             the right below it, saved values between them. What follows from a backward node is backward too.
-        beside: x of each node's counterpart in a drawing that this one stands beside, None where it has none: what
-            stands in one row here has the order of its counterparts.
+        beside: Centre of each node's counterpart in a drawing that this one stands beside, None where it has none:
+            what stands in one row here has the order of its counterparts, and what stood above something does here.
+            With NaN for y only the order of rows is taken over, and less moves.
 
     Returns:
         A drawing with every node placed, no two boxes overlapping, every edge that is not feedback pointing down, and
@@ -41,10 +42,12 @@ def draw(
         ValueError: Sizes, edges and paths do not fit each other.
     """
     boxes = np.array(sizes, np.float64).reshape(-1, 2)
-    wishes = np.array([math.nan] * len(boxes) if beside is None else beside, np.float64)
+    nowhere = math.nan, math.nan
+    wishes = np.array([place or nowhere for place in beside or [None] * len(boxes)], np.float64).reshape(-1, 2)
     _check(boxes, edges, paths, backward, wishes)
     with _without_collecting():
-        return compose(boxes, make_plan(len(boxes), edges, paths, backward), wishes)
+        added = (np.isnan(wishes[:, 0]) & (beside is not None)).tolist()
+        return compose(boxes, make_plan(len(boxes), edges, paths, backward, added), wishes)
 
 
 @contextmanager

@@ -40,9 +40,13 @@ class Plan:
 
 
 def make_plan(
-    n: int, edges: Sequence[tuple[int, int]], paths: Sequence[str | None], backward: Sequence[bool] | None = None
+    n: int,
+    edges: Sequence[tuple[int, int]],
+    paths: Sequence[str | None],
+    backward: Sequence[bool] | None,
+    added: Sequence[bool],
 ) -> Plan:
-    """Puts a graph in drawing order and cuts it into blocks."""
+    """Puts a graph in drawing order and cuts it into blocks; all but ``added`` is as ``draw`` has it."""
     ends = np.array(edges, np.int64).reshape(-1, 2)
     tails, heads, line, feedback = _acyclic(n, ends.copy())
     modules = Modules(paths)
@@ -56,7 +60,7 @@ def make_plan(
     np.maximum.at(far, tails, heads)
     level, spine = _longest_paths(part, tails, heads)
     own = [modules.own[v] >= 0 for v in order]
-    tree = build_tree(modules, [module[v] for v in order], own, starts, far, level, late)
+    tree = build_tree(modules, [module[v] for v in order], own, starts, far, level, late, [added[v] for v in order])
     return Plan(np.array(order, np.int64), tails, heads, line, feedback, tree, modules, spine, ends)
 
 

@@ -35,6 +35,7 @@ class Problem:
         deep: Which items are blocks, with rows of their own.
         aside: Whether its items stand each right of the one before, too.
         rank: Of each item its place in the order that rows must have, -1 for one that may stand anywhere; or nothing.
+        span: Of each item where its borders are to be among those of all (``levels.Span``), or None; or nothing.
     """
 
     ins: int
@@ -46,6 +47,7 @@ class Problem:
     deep: list[bool] = field(default_factory=list)
     aside: bool = False
     rank: tuple[int, ...] = ()
+    span: tuple[tuple[int, int] | None, ...] = ()
 
     def is_item(self, cell: int) -> bool:
         """Tells an item from a port."""

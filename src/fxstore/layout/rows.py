@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, sqrt
 
+import numpy as np
+
+from fxstore.layout.levels import keeps_levels, level_rows
 from fxstore.layout.order import Lists
 from fxstore.layout.problem import Problem
 from fxstore.layout.spacing import GAP_X, GAP_Y
@@ -22,8 +26,20 @@ def assign_rows(problem: Problem) -> list[int]:
     """Returns the row of each cell: every wire goes down, input ports are first, output ports last."""
     succ, pred = _neighbours(problem)
     row = _longest_path(problem, pred)
-    _tighten(problem, row, succ, pred)
+    _tighten(problem, row, succ, pred, ())
+    if problem.span and not _keeps(problem, row):
+        span = [*[None] * problem.ins, *problem.span, *[None] * problem.outs]
+        found = level_rows(pred, span, 1 if problem.ins else 0, problem.ins)
+        if found is not None:
+            row = found
+            _tighten(problem, row, succ, pred, span)
     return _fold(problem, row)
+
+
+def _keeps(problem: Problem, row: list[int]) -> bool:
+    known = [(*pair, row[problem.ins + i]) for i, pair in enumerate(problem.span) if pair]
+    table = np.array(known, np.int64).reshape(-1, 3)
+    return keeps_levels(table[:, 0].astype(np.float64), table[:, 1].astype(np.float64), table[:, 2])
 
 
 def _neighbours(problem: Problem) -> tuple[Lists, Lists]:
@@ -44,8 +60,11 @@ def _longest_path(problem: Problem, pred: Lists) -> list[int]:
     return row
 
 
-def _tighten(problem: Problem, row: list[int], succ: Lists, pred: Lists) -> None:
-    """Moves cells down where that makes wires shorter: trees of sources, and what has more users than inputs."""
+def _tighten(problem: Problem, row: list[int], succ: Lists, pred: Lists, kept: Sequence[object]) -> None:
+    """Moves cells down where that makes wires shorter: trees of sources, and what has more users than inputs.
+
+    What has anything in ``kept`` stays in its row.
+    """
     last = len(row) - problem.outs
     bottom = max(row[:last], default=0) + 1
     row[last:] = [bottom] * problem.outs
@@ -55,7 +74,7 @@ def _tighten(problem: Problem, row: list[int], succ: Lists, pred: Lists) -> None
     for _ in range(ROUNDS):
         moved = False
         for v in range(last - 1, problem.ins - 1, -1):
-            if not succ[v] or not (free[v] or len(succ[v]) > sum(not free[u] for u in pred[v])):
+            if (kept and kept[v]) or not succ[v] or not (free[v] or len(succ[v]) > sum(not free[u] for u in pred[v])):
                 continue
             lowest = min([row[w] for w in succ[v]]) - 1
             if lowest > row[v]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
+from fxstore.layout.levels import Span, spans
 from fxstore.layout.order import Longs
 from fxstore.layout.plan import Plan
 from fxstore.layout.problem import Problem, Shape, Wire
@@ -29,7 +32,7 @@ class Shapes:
             plan: The graph.
             wires: Its edges, taken apart.
             width, height: The room that each node takes, in drawing order.
-            wishes: x by which rows are ordered, NaN for nodes without one.
+            wishes: (n, 2) the place of each node's counterpart in a drawing beside this one, else NaN.
         """
         self.shapes: list[Shape] = []
         self._tree, self._wires = plan.tree, wires
@@ -38,7 +41,9 @@ class Shapes:
         self._kinds = sizes.shape[1]
         self._kind = np.concatenate([kind.reshape(-1), np.zeros(len(plan.tree.items), np.int64)])
         self._alike = np.zeros(len(self._kind), np.int64)
-        self._wishes = np.concatenate([wishes, np.full(len(plan.tree.items), np.nan)])
+        none = np.full(len(plan.tree.items), np.nan)
+        self._wishes = np.concatenate([wishes[:, 0], none])
+        self._top, self._foot = (np.concatenate([wishes[:, 1] + side * height / 2, none]) for side in (-1, 1))
         self._wished = not bool(np.isnan(wishes).all())
         self._known: dict[tuple[object, ...], int] = {}
         self._structures: dict[tuple[object, ...], int] = {}
@@ -55,32 +60,36 @@ class Shapes:
         columns = (wires.source, wires.target, wires.lane, wires.source_port, wires.target_port, wires.spine)
         boxed = self._tree.module[block] >= 0
         ports = int(wires.ins[block]), int(wires.outs[block])
-        rank = self._rank(block)
+        rank, span = self._rank(block)
         key = (*ports, boxed, self._tree.aside[block], *[c[own].tobytes() for c in columns])
-        structure = self._structures.setdefault((*key, self._alike[items].tobytes()), len(self._structures) + 1)
-        sized = (*key, rank, self._kind[items].tobytes())
+        structure = self._structures.setdefault((*key, span, self._alike[items].tobytes()), len(self._structures) + 1)
+        sized = (*key, rank, span, self._kind[items].tobytes())
         shape = self._known.get(sized)
         if shape is None:
             shape = self._known[sized] = len(self.shapes)
-            self.shapes.append(solve(self._problem(block, own, *ports, boxed, rank), self._orders, structure))
+            problem = replace(self._problem(block, own, *ports, boxed), rank=rank, span=span)
+            self.shapes.append(solve(problem, self._orders, structure))
         self.of[block] = shape
         self._kind[len(self._width) + block] = self._kinds + shape
         self._alike[len(self._width) + block] = structure
 
-    def _rank(self, block: int) -> tuple[int, ...]:
-        """Returns the place of each item in the order that is wished for, -1 for one without a wish."""
+    def _rank(self, block: int) -> tuple[tuple[int, ...], tuple[Span | None, ...]]:
+        """Returns the rank and the span of each item, both empty where no item has a counterpart."""
         if not self._wished:
-            return ()
-        wishes = self._wishes[self._tree.items[block]]
+            return (), ()
+        items = self._tree.items[block]
+        wishes = self._wishes[items]
         known = np.flatnonzero(~np.isnan(wishes))
         if not len(known):
-            return ()
+            return (), ()
         self._wishes[len(self._width) + block] = wishes[known].mean()
+        self._top[len(self._width) + block] = np.fmin.reduce(self._top[items][known])
+        self._foot[len(self._width) + block] = np.fmax.reduce(self._foot[items][known])
         rank = np.full(len(wishes), -1)
         rank[known[np.argsort(wishes[known], kind="stable")]] = np.arange(len(known))
-        return tuple(rank.tolist())
+        return tuple(rank.tolist()), spans(self._top[items], self._foot[items])
 
-    def _problem(self, block: int, own: slice, ins: int, outs: int, boxed: bool, rank: tuple[int, ...]) -> Problem:
+    def _problem(self, block: int, own: slice, ins: int, outs: int, boxed: bool) -> Problem:
         n = len(self._width)
         items = self._tree.items[block].tolist()
         inner = [self.shapes[self.of[i - n]] if i >= n else None for i in items]
@@ -101,5 +110,5 @@ class Shapes:
         aside, deep = self._tree.aside[block], [shape is not None for shape in inner]
         ports_in, ports_out = [LANE] * ins, [LANE] * outs
         return Problem(
-            ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed, deep, aside, rank
+            ins, outs, ports_in + width + ports_out, [0] * ins + height + [0] * outs, wires, boxed, deep, aside
         )

@@ -17,6 +17,10 @@ from fxstore.render.model import DrawnGraph, Pane
 
 _GIVEN: Final = frozenset({"placeholder", "get_attr"})
 _QUANTISING: Final = ("quantize_", "dequantize_", "choose_qparams")
+_LEVEL: Final = 0.95
+"""Where fewer operators would stand level with those in the panes before, rows are taken over from these, too."""
+Place = tuple[float, float]
+_NOWHERE: Final = (math.nan, math.nan)
 _OPERATOR: Final = 1000
 """What an operator counts beside one that only quantises, and beside what a graph is given."""
 
@@ -62,6 +66,17 @@ def _aside(panes: Sequence[Pane]) -> Iterator[int]:
                 yield nid
 
 
+def _level(before: Mapping[int, Place], now: Mapping[int, float]) -> float:
+    """Returns which part of the keys that both have would be brought to one height."""
+    shared = sorted(key for key in now if key in before)
+    panes = [{key: before[key][1] for key in shared}, {key: now[key] for key in shared}]
+    one, two = (
+        np.array(list(pane.values())) + stretch.moves(np.array(list(pane.values())))
+        for pane, stretch in zip(panes, align(panes), strict=True)
+    )
+    return float(np.mean(np.abs(one - two) < 1)) if shared else 1.0
+
+
 def _rows(graph: DrawnGraph, led: Mapping[int, Sequence[int]]) -> dict[int, int]:
     """Returns the row of the node that is the primary member of each set; of several members the last one's.
 
@@ -79,16 +94,19 @@ def _places(axis: Floats, rows: Mapping[int, int]) -> dict[int, float]:
 def _in_order(graphs: Sequence[DrawnGraph], rows: Sequence[Mapping[int, int]]) -> list[DrawnGraph]:
     """Returns the graphs, each in the order of those before it; keys are as in the graph that last had them."""
     out: list[DrawnGraph] = []
-    before: dict[int, float] = {}
+    before: dict[int, Place] = {}
     for graph, own in zip(graphs, rows, strict=True):
-        beside: list[float | None] = [None] * graph.nodes.num_rows
+        beside: list[Place | None] = [None] * graph.nodes.num_rows
         for key, row in own.items():
             beside[row] = before.get(key, beside[row])
-        if not agrees(graph.drawing, [math.nan if x is None else x for x in beside]):
+        order = [place and (place[0], math.nan) for place in beside]
+        if not agrees(graph.drawing, [place or _NOWHERE for place in order], graph.nodes["height"].to_numpy()):
+            graph = replace(graph, drawing=drawn(graph.nodes, graph.edges, order))
+        if _level(before, _places(graph.drawing.y, own)) < _LEVEL:
             graph = replace(graph, drawing=drawn(graph.nodes, graph.edges, beside))
         out.append(graph)
-        now = _places(graph.drawing.x, own)
-        moves = [now[key] - before[key] for key in now if key in before]
-        move = median(moves) if moves else 0.0
-        before = {key: x + move for key, x in before.items()} | now
+        x, y = _places(graph.drawing.x, own), _places(graph.drawing.y, own)
+        right = median([x[key] - before[key][0] for key in x if key in before] or [0.0])
+        down = median([y[key] - before[key][1] for key in y if key in before] or [0.0])
+        before = {key: (a + right, b + down) for key, (a, b) in before.items()} | {key: (x[key], y[key]) for key in x}
     return out

@@ -96,13 +96,13 @@ class Drawings:
                 staged.unlink(missing_ok=True)
 
 
-def drawn(nodes: pa.Table, edges: pa.Table, beside: Sequence[float | None] | None = None) -> Drawing:
+def drawn(nodes: pa.Table, edges: pa.Table, beside: Sequence[tuple[float, float] | None] | None = None) -> Drawing:
     """Returns a new drawing of a graph.
 
     Args:
         nodes: As :meth:`Drawings.get` has it.
         edges: The same.
-        beside: x of each node's counterpart in a drawing beside which it will stand, None where it has none.
+        beside: Centre of each node's counterpart in a drawing beside which it will stand, None where it has none.
     """
     pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
     paths, late = nodes["module_path"].to_pylist(), backward_side(nodes["role"].to_pylist())
