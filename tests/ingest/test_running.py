@@ -231,3 +231,37 @@ def test_unknown_scopes_and_samples_are_usage_errors(store: Any) -> None:
     for wrong in ({"scope": "both ways"}, {"kwargs": [{}, {}]}, {"metrics": "cosine<=1"}):
         with pytest.raises(fxstore.UsageError):
             rec.measure((x,), **wrong)  # type: ignore[arg-type]
+
+
+class QuantisedLine(nn.Module):
+    """As a quantiser leaves it: the result of an operator as codes, and these read again."""
+
+    def __init__(self, quantise: bool) -> None:
+        super().__init__()
+        self.line, self.quantise = nn.Linear(4, 4), quantise
+
+    def forward(self, x: Any) -> Any:
+        y = self.line(x).relu()
+        if self.quantise:
+            y = torch.ops.quantized_decomposed.quantize_per_tensor(y, 0.01, 0, -128, 127, torch.int8)
+            y = torch.ops.quantized_decomposed.dequantize_per_tensor(y, 0.01, 0, -128, 127, torch.int8)
+        return y.exp()
+
+
+def test_a_dequantize_is_measured_against_what_was_quantised(store: Any) -> None:
+    import torch.ao.quantization.fx._decomposed  # registers the operators
+
+    x = torch.rand(2, 4)
+    plain, quantised = QuantisedLine(False).eval(), QuantisedLine(True).eval()
+    quantised.load_state_dict(plain.state_dict())
+    with store.record("codes", strict=True) as rec:
+        rec.stage("float", torch.export.export(plain, (x,)))
+        rec.stage("quantized", torch.export.export(quantised, (x,)))
+        rec.measure((x,), metrics=["max_abs"])
+    found = store.sql(
+        "SELECT m.value, r.name FROM metrics AS m JOIN nodes AS n USING (nid) JOIN nodes AS r ON r.nid = m.ref_nid "
+        "WHERE n.op_type = 'dequantize_per_tensor' AND m.metric = 'max_abs'"
+    ).fetchall()
+    ((error, reference),) = found
+    assert reference == "relu"
+    assert 0 < error <= 0.0051

@@ -53,9 +53,39 @@ def value_pairs(structure: Structure, reference: str, stage: str, method: str) -
         for node, port in chosen:
             if ours.role[node] not in _CONSTANT:
                 pairs.append(Pair((*theirs.key[ref], ref_port), (*ours.key[node], port), ref, node, port))
+    pairs.extend(_dequantised(ours, structure, pairs))
     paired = {pair.ordinal for pair in pairs}
     pairs.extend(_unpaired(ours, paired, same, structure, reference, stage))
     return sorted(pairs, key=lambda pair: (pair.ordinal, pair.port))
+
+
+def _dequantised(ours: Nodes, structure: Structure, pairs: list[Pair[Key]]) -> Iterator[Pair[Key]]:
+    """Yields pairs of dequantizes that nothing else relates: with the reference of the value that was quantised.
+
+    A prepared stage relates them by its observers; without one, the codes that they read do.
+    """
+    read = _first_inputs(structure, ours)
+    by_value = {(pair.ordinal, pair.port): pair for pair in pairs}
+    paired = {pair.ordinal for pair in pairs}
+    origin = {node: read[node] for node in read if ours.op_type[node] == "getitem"}
+    for node, (codes, port) in read.items():
+        if node in paired or ours.op_type[node] != "dequantize_per_tensor":
+            continue
+        source = read.get(codes) if ours.op_type[codes] == "quantize_per_tensor" and port == 0 else None
+        found = by_value.get(source) or by_value.get(origin.get(source[0], source)) if source is not None else None
+        if found is not None and found.reference is not None and found.reason is None:
+            yield Pair(found.reference, (*ours.key[node], 0), found.ref, node, 0)
+
+
+def _first_inputs(structure: Structure, nodes: Nodes) -> dict[int, tuple[int, int]]:
+    """Returns node and port of the first value that each node reads."""
+    found: dict[int, tuple[int, int]] = {}
+    bases = structure.tables["graphs"]["base"].to_pylist()
+    for graph, base in zip(structure.graphs, bases, strict=True):
+        if base in nodes.key:
+            for edge in graph.edges.to_pylist():
+                found.setdefault(base + edge["dst"], (base + edge["src"], edge["src_port"]))
+    return found
 
 
 def _classes(structure: Structure) -> Iterator[list[tuple[int, int, str | None]]]:
