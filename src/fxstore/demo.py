@@ -66,7 +66,7 @@ def _record(store: Store, step: Say) -> Run:
         step("exporting, quantising and lowering DemoNet")
         compile_network(network, inputs, stage)
         step("running the program with tracing, comparing it with quantized")
-        recorder.device(inputs, stage="runtime", reference="quantized")
+        recorder.device(inputs, stage="runtime", reference="quantized", inside=False)
         step("running quantized, comparing it with float")
         recorder.measure(inputs, reference="float", stages=["quantized"])
     return recorder.finish()
