@@ -154,6 +154,7 @@ def test_a_shared_record_is_walked_once_and_forgotten_with_its_graph() -> None:
     from fxstore.ingest import provenance
 
     module = relu(from_node=[source("conv")])
+    gc.collect()
     before = len(provenance._walked)
     for _ in range(2):
         adapters.read(module)

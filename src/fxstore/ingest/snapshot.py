@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,7 +62,9 @@ def snapshot(source: Any) -> Any:
 
 def copied(graph: fx.Graph) -> fx.Graph:
     """Returns a copy of a graph whose nodes have the same names: copying alone renames one that is called ``input``."""
-    taken = copy.deepcopy(graph)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch warns of its own use of a class that is to go
+        taken = copy.deepcopy(graph)
     for node, new in zip(graph.nodes, taken.nodes, strict=True):
         if new.name != node.name:
             new.name = node.name
