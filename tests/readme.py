@@ -69,7 +69,7 @@ def comparable(text: str) -> list[str]:
     text = re.sub(r"\[ *[\d.]+ s\]", "[T s]", text)
     text = re.sub(r"\([\d.]+ [KM]?B\)", "(SIZE)", text)
     text = re.sub(r"…[^\s│]*/", "…/", text)
-    text = re.sub(r"[^\s│]*…", "…", text)
+    text = re.sub(r"[^\s│]*…|[^\s│]{40,}", "…", text)
     text = re.sub(r"\d+\.\d+(e-?\d+)?", lambda m: f"{float(m[0]):.4f}", text)
     lines = [re.sub(r"[│ ]+", " ", line).strip() for line in text.splitlines()]
     return [line for line in lines if line and not set(line) <= set("┌┬┐├┼┤└┴┘─")]

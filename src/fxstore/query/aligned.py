@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
-from fxstore.layout import agrees, align, stretched
+from fxstore.layout import Drawing, agrees, align, stretched
 from fxstore.layout.model import Floats
-from fxstore.query.drawings import drawn
+from fxstore.query.drawings import Places, drawn
 from fxstore.render.model import DrawnGraph, Pane
 
 _GIVEN: Final = frozenset({"placeholder", "get_attr"})
@@ -20,12 +21,15 @@ _QUANTISING: Final = ("quantize_", "dequantize_", "choose_qparams")
 _LEVEL: Final = 0.95
 """Where fewer operators would stand level with those in the panes before, rows are taken over from these, too."""
 Place = tuple[float, float]
+Redraw = Callable[[pa.Table, pa.Table, Places], Drawing]
 _NOWHERE: Final = (math.nan, math.nan)
 _OPERATOR: Final = 1000
 """What an operator counts beside one that only quantises, and beside what a graph is given."""
 
 
-def aligned(panes: Sequence[Pane], sets: Sequence[Sequence[tuple[int, bool]]]) -> tuple[Pane, ...]:
+def aligned(
+    panes: Sequence[Pane], sets: Sequence[Sequence[tuple[int, bool]]], redraw: Redraw = drawn
+) -> tuple[Pane, ...]:
     """Returns the panes with counterparts at one height, as many of them as can be, operators before all else.
 
     Graphs of the same title are brought together: a method's top graphs, or a nested graph in several stages. Where a
@@ -34,6 +38,7 @@ def aligned(panes: Sequence[Pane], sets: Sequence[Sequence[tuple[int, bool]]]) -
     Args:
         panes: Panes whose drawings are as the layout made them.
         sets: Members of each sync set as (nid, is_primary).
+        redraw: Draws a graph anew: its nodes, its edges, and where each node's counterpart stands.
     """
     led: dict[int, list[int]] = {}
     for number, members in enumerate(sets):
@@ -50,7 +55,7 @@ def aligned(panes: Sequence[Pane], sets: Sequence[Sequence[tuple[int, bool]]]) -
     for group in groups.values():
         rows = [_rows(shown[i][j], led) for i, j in group]
         operators = [{key: row for key, row in own.items() if weights[key] == _OPERATOR} for own in rows]
-        graphs = _in_order([shown[i][j] for i, j in group], operators)
+        graphs = _in_order([shown[i][j] for i, j in group], operators, redraw)
         heights = [_places(graph.drawing.y, own) for graph, own in zip(graphs, rows, strict=True)]
         for (i, j), graph, stretch in zip(group, graphs, align(heights, weights), strict=True):
             ends = np.stack([graph.edges[end].to_numpy() for end in ("src", "dst")], axis=1).astype(np.int64)
@@ -91,7 +96,7 @@ def _places(axis: Floats, rows: Mapping[int, int]) -> dict[int, float]:
     return {key: float(axis[row]) for key, row in rows.items()}
 
 
-def _in_order(graphs: Sequence[DrawnGraph], rows: Sequence[Mapping[int, int]]) -> list[DrawnGraph]:
+def _in_order(graphs: Sequence[DrawnGraph], rows: Sequence[Mapping[int, int]], redraw: Redraw) -> list[DrawnGraph]:
     """Returns the graphs, each in the order of those before it; keys are as in the graph that last had them."""
     out: list[DrawnGraph] = []
     before: dict[int, Place] = {}
@@ -101,9 +106,9 @@ def _in_order(graphs: Sequence[DrawnGraph], rows: Sequence[Mapping[int, int]]) -
             beside[row] = before.get(key, beside[row])
         order = [place and (place[0], math.nan) for place in beside]
         if not agrees(graph.drawing, [place or _NOWHERE for place in order], graph.nodes["height"].to_numpy()):
-            graph = replace(graph, drawing=drawn(graph.nodes, graph.edges, order))
+            graph = replace(graph, drawing=redraw(graph.nodes, graph.edges, order))
         if _level(before, _places(graph.drawing.y, own)) < _LEVEL:
-            graph = replace(graph, drawing=drawn(graph.nodes, graph.edges, beside))
+            graph = replace(graph, drawing=redraw(graph.nodes, graph.edges, beside))
         out.append(graph)
         x, y = _places(graph.drawing.x, own), _places(graph.drawing.y, own)
         right = median([x[key] - before[key][0] for key in x if key in before] or [0.0])

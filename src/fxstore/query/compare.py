@@ -105,7 +105,7 @@ def page_model(
         known = [one for one in known if one.kind in kinds]
     return PageModel(
         title=title or ", ".join(dict.fromkeys(run.name for run in shown)),
-        panes=aligned(panes, sets),
+        panes=aligned(panes, sets, _drawings(store.directory).beside),
         sync_sets=sets,
         focus=focus,
         colors=_colors(known, changes, color_by, answer is not None and "change" in answer.columns),

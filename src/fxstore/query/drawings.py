@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -25,6 +26,8 @@ _VERSION: Final = 6
 _ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes", "stub")
 _FORWARD: Final = frozenset({"forward", "forward_output"})
 _BACKWARD: Final = frozenset({"backward", "backward_output", "tangent"})
+Places = Sequence[tuple[float, float] | None]
+_DECIDING: Final = ("role", "module_path", "width", "height")
 _FOLDS: Final = tuple(field.name for field in fields(Folding))
 
 
@@ -57,6 +60,19 @@ class Drawings:
             drawing = drawn(nodes, edges)
             self._save(graph_hash, drawing)
         self._kept[graph_hash] = drawing
+        return drawing
+
+    def beside(self, nodes: pa.Table, edges: pa.Table, places: Places) -> Drawing:
+        """Returns a drawing that is to stand beside another one; the arguments are those of :func:`drawn`."""
+        key = hashlib.sha256()
+        for part in (nodes.select(_DECIDING).to_pylist(), edges.select(["src", "dst"]).to_pylist(), list(places)):
+            key.update(repr(part).encode("utf-8", "surrogatepass"))
+        name = key.hexdigest()
+        drawing = self._kept.get(name) or self._load(name, nodes.num_rows, edges.num_rows)
+        if drawing is None:
+            drawing = drawn(nodes, edges, places)
+            self._save(name, drawing)
+        self._kept[name] = drawing
         return drawing
 
     def _path(self, graph_hash: str) -> Path:
@@ -96,17 +112,21 @@ class Drawings:
                 staged.unlink(missing_ok=True)
 
 
-def drawn(nodes: pa.Table, edges: pa.Table, beside: Sequence[tuple[float, float] | None] | None = None) -> Drawing:
+def drawn(nodes: pa.Table, edges: pa.Table, beside: Places | None = None) -> Drawing:
     """Returns a new drawing of a graph.
 
     Args:
-        nodes: As :meth:`Drawings.get` has it.
+        nodes: As :meth:`Drawings.get` has it; boxes are of its width and height, where it has these columns.
         edges: The same.
         beside: Centre of each node's counterpart in a drawing beside which it will stand, None where it has none.
     """
     pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
     paths, late = nodes["module_path"].to_pylist(), backward_side(nodes["role"].to_pylist())
-    return draw(box_sizes(nodes), pairs, paths, late, beside)
+    if "width" in nodes.column_names:
+        sizes = list(zip(nodes["width"].to_pylist(), nodes["height"].to_pylist(), strict=True))
+    else:
+        sizes = box_sizes(nodes)
+    return draw(sizes, pairs, paths, late, beside)
 
 
 def backward_side(roles: Sequence[str | None]) -> list[bool] | None:
