@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -328,8 +328,20 @@ def test_law_means_are_between_zero_and_the_maximum(pair: Any) -> None:
     assert -1.0 <= got["cosine"] <= 1.0
 
 
+@pytest.mark.parametrize("kind", [np.bool_, np.uint8, np.int8, np.int16, np.uint32])
+def test_whole_numbers_are_compared_as_the_numbers_that_they_are(kind: Any) -> None:
+    """Neither the least integer nor an unsigned one has a negative of its own type."""
+    reference = np.array([0, 1, 1, 0], kind) if kind is np.bool_ else np.array([np.iinfo(kind).min, 5, 1, 1], kind)
+    value = reference.astype(np.float64) + np.array([0.25, -0.5, 0.0, 0.125])
+    as_floats = compare(reference.astype(np.float64), value, ALL)
+    assert {name: m.number for name, m in compare(reference, value, ALL).items()} == {
+        name: m.number for name, m in as_floats.items()
+    }
+
+
 @settings(deadline=None)
 @given(ANYTHING, ANYTHING)
+@example(np.array(False), 0.0)
 def test_law_never_raises_and_every_answer_is_consistent(reference: object, value: object) -> None:
     for m in compare(reference, value, ALL).values():
         assert (m.value is not None) == (m.status == "ok")

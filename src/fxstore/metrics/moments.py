@@ -110,7 +110,7 @@ def _in_one_pass(reference: Array, value: Array) -> tuple[Extent, Moments | None
             rr, vv, rv, dd = rr + float(r @ r), vv + float(v @ v), rv + float(r @ v), dd + float(d @ d)
             np.abs(d, out=d)
             d1, peak_d = d1 + float(d @ ones), max(peak_d, float(d.max()))
-            peak_r = max(peak_r, _peak(left[start : start + n]))
+            peak_r = max(peak_r, _peak(r))
     # Whatever is not finite, overflows or vanishes makes one of the squares so.
     if not all(_LEAST < square < _MOST for square in (rr, vv)) or not (_LEAST < dd < _MOST or dd == peak_d == 0.0):
         return None
@@ -126,7 +126,7 @@ def _are_equal(left: Array, right: Array) -> bool:
 
 
 def _peak(array: Array) -> float:
-    """Returns the largest magnitude in an array; NaN where it holds one."""
+    """Returns the largest magnitude in an array of floats; NaN where it holds one."""
     return float(max(-array.min(), array.max())) if array.size else 0.0
 
 
