@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.render.browsing import Open, settle
+from tests.render.embedding import TWO, graph, host
 
 from fxstore.render import Page, PageModel
 
@@ -47,6 +49,20 @@ def open_page(open_url: Open, tmp_path: Path) -> Open:
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.html"
         page = open_url(Page(model).save(path).as_uri() + hash_, **options)
         page.wait_for_function("() => window.fxstore !== undefined")
+        settle(page)
+        return page
+
+    return opened
+
+
+@pytest.fixture
+def open_host(open_url: Open, tmp_path: Path) -> Open:
+    """Opens a host page; its payloads are ``given`` there."""
+
+    def opened(body: str = TWO, payloads: dict[str, Any] | None = None, **options: Any) -> Any:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.html"
+        page = open_url(host(path, body, **options), viewport={"width": 1300, "height": 900})
+        page.evaluate("(text) => { window.given = JSON.parse(text); }", json.dumps(payloads or {"g": graph()}))
         settle(page)
         return page
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.render.browsing import settle
+
 from fxstore.render import embedded
 
 HOST_STYLE = (
@@ -93,3 +95,37 @@ DEEP_DOM = """(root) => {
   };
   return deep(root);
 }"""
+
+
+TWO = (
+    '<div id="a" class="mine" style="height:400px;width:900px"></div>'
+    '<div id="b" style="height:400px;width:900px"></div><div id="c" style="height:600px;width:1200px"></div>'
+)
+
+
+def create(page: Any, name: str, config: str = "") -> None:
+    page.evaluate(
+        f"() => {{ window.{name} = FXGraphViewer.create({{ payload: given.g, mount: {{ root: '#{name}' }},"
+        f"{config} }}); {name}.init(); }}"
+    )
+    settle(page)
+
+
+def state(page: Any, name: str) -> dict[str, Any]:
+    return page.evaluate(f"() => {name}.getState()")
+
+
+def pixel(page: Any, name: str, node: str) -> list[int]:
+    """Returns the colour that is painted near a node's right edge."""
+    return page.evaluate(
+        "([name, node]) => { const viewer = window[name]; const place = viewer.model.place(node);"
+        "const { pane } = viewer.shell; const [left, top, width, height] = pane.boxOf(place);"
+        "return [...pane.context.getImageData(left + width - 6, top + height / 2, 1, 1).data].slice(0, 3); }",
+        [name, node],
+    )
+
+
+def click(page: Any, name: str, node: str) -> None:
+    point = page.evaluate(f"() => {name}.shell.pane.pointOf({name}.model.place('{node}'))")
+    page.mouse.click(point["x"], point["y"])
+    settle(page)

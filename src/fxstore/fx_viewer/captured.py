@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 
 from fxstore.errors import SourceError
 from fxstore.query.session import Store
-from fxstore.query.stored import StoredGraph, graphs_of, node_texts, sync_members
-
-Sets = list[list[tuple[int, bool]]]
+from fxstore.query.stored import Sets, StoredGraph, graphs_of, node_texts, sync_sets
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def capture(panes: Sequence[tuple[str, Source]]) -> Captured:
         if not any(graphs.values()):
             raise SourceError("there is no graph in these sources", hint="pass a GraphModule or an exported program")
         backends = _backends(store, run.run_id)
-        sets, focus = _sets(store, run.run_id)
+        sets, focus = sync_sets(store, [run.run_id])
         return Captured(
             tuple(_pane(graphs[stages[id(one.source)][0]], one.methods, backends) for _, one in panes),
             sets,
@@ -102,20 +100,6 @@ def _pane(graphs: Sequence[StoredGraph], methods: frozenset[str] | None, backend
         names = zip(graph.nodes["nid"].to_pylist(), graph.nodes["name"].to_pylist(), strict=True)
         ids.update((nid, prefix + name) for nid, name in names)
     return CapturedPane(shown, ids, {nid: backends[nid] for nid in ids if nid in backends})
-
-
-def _sets(store: Store, run_id: str) -> tuple[Sets, dict[int, int]]:
-    sets: Sets = []
-    focus: dict[int, int] = {}
-    numbers: dict[int, int] = {}
-    for row in sync_members(store, run_id).to_pylist():
-        number = numbers.setdefault(row["sync_set"], len(sets))
-        if number == len(sets):
-            sets.append([])
-        sets[number].append((row["nid"], row["is_primary"]))
-        if row["focus"]:
-            focus[row["nid"]] = number
-    return sets, focus
 
 
 def _backends(store: Store, run_id: str) -> dict[int, str]:

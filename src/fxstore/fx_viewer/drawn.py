@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fxstore.fx_viewer.captured import CapturedPane, Sets
+from fxstore.fx_viewer.captured import CapturedPane
 from fxstore.fx_viewer.models import GraphBlock, GraphEdge, GraphNode, GraphPart
 from fxstore.layout import draw
 from fxstore.query.aligned import aligned
 from fxstore.query.drawings import backward_side
-from fxstore.query.stored import StoredGraph
+from fxstore.query.stored import Sets, StoredGraph
 from fxstore.render.boxes import lines_size
 from fxstore.render.model import DrawnGraph, Pane
 

@@ -17,7 +17,7 @@ from fxstore.query import hints, text
 from fxstore.query.aligned import aligned
 from fxstore.query.beside import beside, grid
 from fxstore.query.drawings import Drawings, box_sizes
-from fxstore.query.joining import Bridge, Sets, bridges, joined
+from fxstore.query.joining import Bridge, bridges, joined
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
 from fxstore.query.result import Result
 from fxstore.query.run_changes import change_colors
@@ -30,6 +30,7 @@ from fxstore.query.stored import (
     node_texts,
     node_values,
     sync_members,
+    sync_sets,
 )
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, Pane
 from fxstore.store import CommittedRun
@@ -97,7 +98,7 @@ def page_model(
     ]
     visible = {nid for pane in panes for graph in pane.graphs for nid in graph.nodes["nid"].to_pylist()}
     ways = bridges(store, shown)
-    sets, focus = joined(ways, *_sync(store, shown), visible)
+    sets, focus = joined(ways, *sync_sets(store, [run.run_id for run in shown]), visible)
     panes = [_told(pane, ways) for pane in panes]
     changes = change_colors(store, shown, visible)
     known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
@@ -251,22 +252,6 @@ def _drawn(graph: StoredGraph, drawings: Drawings | None = None) -> DrawnGraph:
 def _floats(values: list[float]) -> pa.Array:
     """Returns a column of numbers; ``pyarrow.array`` would import pandas."""
     return pa.Array.from_buffers(pa.float32(), len(values), [None, pa.py_buffer(np.array(values, np.float32))])
-
-
-def _sync(store: Store, runs: Sequence[CommittedRun]) -> tuple[Sets, dict[int, int]]:
-    """Returns the sets' members, and each node's own set."""
-    sets: Sets = []
-    focus: dict[int, int] = {}
-    for run in runs:
-        numbers: dict[int, int] = {}
-        for row in sync_members(store, run.run_id).to_pylist():
-            number = numbers.setdefault(row["sync_set"], len(sets))
-            if number == len(sets):
-                sets.append([])
-            sets[number].append((row["nid"], row["is_primary"]))
-            if row["focus"]:
-                focus[row["nid"]] = number
-    return sets, focus
 
 
 def _colors(

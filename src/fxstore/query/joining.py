@@ -12,8 +12,8 @@ from fxstore.tables import ORDINAL_BITS
 
 if TYPE_CHECKING:
     from fxstore.query.session import Store
+    from fxstore.query.stored import Sets
 
-Sets = list[list[tuple[int, bool]]]
 _ALIKE: Final = frozenset({"same", "renamed", "moved"})
 
 

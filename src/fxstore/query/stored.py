@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from fxstore.query.session import Store
 
+Sets = list[list[tuple[int, bool]]]
+
 
 @dataclass(frozen=True)
 class StoredGraph:
@@ -74,6 +76,22 @@ def graphs_of(store: Store, run_id: str, stages: Sequence[str]) -> dict[str, lis
 def sync_members(store: Store, run_id: str) -> pa.Table:
     """Returns one row per member of each sync set of a run: sync_set, nid, is_primary, focus."""
     return store.rows_of("_page_sync_sets", run_id)
+
+
+def sync_sets(store: Store, run_ids: Sequence[str]) -> tuple[Sets, dict[int, int]]:
+    """Returns the members of each sync set of some runs as (nid, is_primary), and the number of each node's own set."""
+    sets: Sets = []
+    focus: dict[int, int] = {}
+    for run_id in run_ids:
+        numbers: dict[int, int] = {}
+        for row in sync_members(store, run_id).to_pylist():
+            number = numbers.setdefault(row["sync_set"], len(sets))
+            if number == len(sets):
+                sets.append([])
+            sets[number].append((row["nid"], row["is_primary"]))
+            if row["focus"]:
+                focus[row["nid"]] = number
+    return sets, focus
 
 
 def node_values(store: Store, run_id: str) -> list[NodeValues]:
