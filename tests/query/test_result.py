@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fxstore import Store, connect
 from fxstore.errors import QueryError
@@ -262,6 +264,19 @@ def test_a_box_fits_its_terminal() -> None:
         assert "60 rows, 40 shown" in lines
         assert lines[-1].startswith("columns not shown: column_0")
     assert text.box(["n"], []).splitlines()[-1] == "no rows"
+
+
+@given(st.integers(40, 120), st.lists(st.sampled_from([0.5, 1e-4, 1.5]), min_size=2, max_size=4), st.integers(1, 2**32))
+def test_what_is_shown_does_not_hang_on_the_digits_of_a_number(width: int, scales: list[float], run_key: int) -> None:
+    columns = ["name", "nid", *(f"v{i}" for i in range(len(scales))), "target"]
+
+    def shape(run_key: int, digits: float) -> list[tuple[str, bool]]:
+        row = ["aten_convolution_default", run_key << 22, *(scale * digits for scale in scales), "aten.convolution"]
+        lines = text.box(columns, [row], width=width).splitlines()
+        heads, cells = ([cell.strip() for cell in lines[i].split("│")[1:-1]] for i in (1, 3))
+        return [(head, head in ("name", "target") and "…" in cell) for head, cell in zip(heads, cells, strict=True)]
+
+    assert shape(run_key | 2**20, 1.0001) == shape(2**32 - 1, 1.234567891) == shape(2**20, 1.2345)
 
 
 def test_a_box_looks_like_this(store: Store) -> None:

@@ -29,6 +29,10 @@ _SHOWN_ROWS: Final = 40
 _LEAST_WIDTH: Final = 6
 _PATH: Final = re.compile(r"(?:[A-Za-z]:)?[/\\][!-~]+")
 _READABLE_WIDTH: Final = 16
+_SHORT_NUMBER: Final = 5
+_FLOAT_WIDTHS: Final = (8, 12)  # 0.999918, -1.23457e-05
+_SMALL: Final = 10**12
+_ID_WIDTH: Final = 17  # a nid has 14 to 17 digits
 
 
 def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
@@ -66,12 +70,14 @@ def box(columns: Sequence[str], rows: Rows, width: int | None = None, most_rows:
     """
     width = width or shutil.get_terminal_size((160, 24)).columns
     shown = rows[:most_rows]
-    kept, left_out = _choose(columns, shown, width)
+    needs = [_need(name, [row[i] for row in shown]) for i, name in enumerate(columns)]
+    kept, left_out = _choose(needs, shown, width)
     heads = [_visible(columns[i]) for i in kept]
     if not heads:
         return "(no columns)"
     cells = [[cell(row[i]) for i in kept] for row in shown]
-    widths = _fit([max(map(_width, column)) for column in zip(heads, *cells, strict=True)], width)
+    texts = [max(map(_width, column)) for column in zip(heads, *cells, strict=True)]
+    widths = list(map(min, texts, _fit([needs[i] for i in kept], width)))
     numeric = [all(isinstance(row[i], int | float | None) for row in shown) for i in kept]
     lines = [_rule("┌┬┐", widths), _line(heads, widths, [False] * len(heads)), _rule("├┼┤", widths)]
     lines += [_line(row, widths, numeric) for row in cells]
@@ -85,20 +91,27 @@ def box(columns: Sequence[str], rows: Rows, width: int | None = None, most_rows:
     return "\n".join(lines)
 
 
-def _choose(columns: Sequence[str], rows: Rows, width: int) -> tuple[list[int], list[int]]:
+def _need(name: str, values: Sequence[object]) -> int:
+    """Returns the width that a column asks for; one of numbers asks for the same whatever their last digits are."""
+    texts = max([0, *(_width(cell(value)) for value in values)])
+    if all(isinstance(value, float | None) for value in values):
+        texts = next((width for width in _FLOAT_WIDTHS if _SHORT_NUMBER < texts <= width), texts)
+    elif any(isinstance(value, int) and abs(value) > _SMALL for value in values):
+        texts = max(texts, _ID_WIDTH)
+    return max(_width(_visible(name)), texts)
+
+
+def _choose(needs: Sequence[int], rows: Rows, width: int) -> tuple[list[int], list[int]]:
     """Returns the places of the columns that can be read at that width, and of the others."""
-    needs = [
-        min(_READABLE_WIDTH, max([_width(name), *(_width(cell(row[i])) for row in rows)])) + 3
-        for i, name in enumerate(columns)
-    ]
-    kept = list(range(len(columns)))
+    least = [min(_READABLE_WIDTH, need) + 3 for need in needs]
+    kept = list(range(len(needs)))
     empty = [i for i in kept if all(row[i] is None or row[i] in ("", {}, []) for row in rows)]
-    for i in [*reversed(empty), *reversed(range(1, len(columns)))]:
-        if sum(needs[j] for j in kept) + 1 <= width:
+    for i in [*reversed(empty), *reversed(range(1, len(needs)))]:
+        if sum(least[j] for j in kept) + 1 <= width:
             break
         if i in kept:
             kept.remove(i)
-    return kept, [i for i in range(len(columns)) if i not in kept]
+    return kept, [i for i in range(len(needs)) if i not in kept]
 
 
 def cell(value: object) -> str:
