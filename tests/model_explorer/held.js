@@ -1,7 +1,8 @@
-// Runs Model Explorer's own worker in plain Node and prints what the app holds of a payload, every layer opened.
+// Runs Model Explorer's own code in plain Node and prints what the app holds of a payload, every layer opened: its worker,
+// and those methods of its page that take in a file and fill the side panel.
 //
 //   node held.js WORKER.js payload.json     prints {"graphs": [...]} for one file
-//   node held.js WORKER.js --serve          answers each line {"text": payload, "settings": {...}} with one such line
+//   node held.js WORKER.js --serve          answers each line {"text", "settings", "nodeData", "sync"} with one such line
 //
 // A graph that the worker cannot take has "threw"; a document that the app would refuse gives {"refused": reason}.
 'use strict';
@@ -10,10 +11,13 @@ const fs = require('fs');
 const readline = require('readline');
 const vm = require('vm');
 
+const page = require('./page.js');
+
 const EVENT = { process: 0, processed: 1, expand: 2, expanded: 3, again: 4, placedAgain: 5, progress: 8, cleanup: 11 };
 const OP = 0;
 const GROUP = 1;
 const PANE = 'pane';
+const SHARED = { showOnNodeItemTypes: {}, nodeDataProviderRuns: {}, config: {}, paneId: PANE, rendererId: PANE };
 const CHARACTER_WIDTH = 0.55;
 
 /** A canvas that only knows how wide a text is: the worker measures its labels on one. */
@@ -68,7 +72,7 @@ function opNode(node) {
   const { attrs = {}, inputsMetadata = {}, outputsMetadata = {}, incomingEdges = [], outgoingEdges = [] } = node;
   return {
     id, label, namespace, fullNamespace, parent: nsParentId ?? null, hidden: node.hideInLayout === true,
-    subgraphIds: subgraphIds ?? [], attrs, inputsMetadata, outputsMetadata, incomingEdges, outgoingEdges,
+    subgraphIds: subgraphIds ?? [], attrs, inputsMetadata: structuredClone(inputsMetadata), outputsMetadata, incomingEdges, outgoingEdges,
     style: style ?? null, config: config ?? null, placed: finite(node),
   };
 }
@@ -81,14 +85,22 @@ function groupNode(node) {
   };
 }
 
+/** Returns what the side panel shows of a node, or why it cannot. */
+function panel(app, graph, node) {
+  try {
+    return page.panel(app, graph, node);
+  } catch (error) {
+    return { threw: String(error) };
+  }
+}
+
 /** Returns what the app holds of one model graph: its nodes by id, its layers, and the wires that it draws. */
-function held(graph) {
+function held(app, graph) {
   const byId = Object.values(graph.nodesById);
   return {
     id: graph.id,
-    nodes: byId.filter((node) => node.nodeType === OP).map(opNode),
+    nodes: byId.filter((node) => node.nodeType === OP).map((node) => ({ ...opNode(node), panel: panel(app, graph, node) })),
     groups: byId.filter((node) => node.nodeType === GROUP).map(groupNode),
-    listed: graph.nodes.length,
     groupNodeAttributes: graph.groupNodeAttributes ?? {},
     drawn: Object.entries(graph.edgesByGroupNodeIds).flatMap(([layer, wires]) =>
       wires.map((wire) => [layer, wire.fromNodeId, wire.toNodeId]),
@@ -96,54 +108,59 @@ function held(graph) {
   };
 }
 
-/** Gives a collection's graphs to the worker first, then opens each by its id: graphs of one id share one place. */
-function look(send, document, settings) {
-  const found = collections(document);
-  if (found === null) return { refused: 'Unsupported JSON format' };
-  send({ eventType: EVENT.cleanup });
-  const shared = { showOnNodeItemTypes: {}, nodeDataProviderRuns: {}, config: {}, paneId: PANE, rendererId: PANE };
-  const process = (label, graph) => {
-    const answer = { collection: label, id: graph?.id, errors: [], warnings: [] };
-    try {
-      const event = {
-        ...shared, keepLayersWithASingleChild: true, flattenLayers: false, initialLayout: true, ...settings,
-        eventType: EVENT.process, graph: { ...graph, collectionLabel: label },
-      };
-      const { posted, warned } = send(event);
-      answer.warnings.push(...warned);
-      const { modelGraph } = posted.find((one) => one.eventType === EVENT.processed);
-      answer.layers = modelGraph.nodes.some((node) => node.nodeType === GROUP);
-      answer.errors.push(...posted.filter((one) => one.eventType === EVENT.progress && one.error).map((one) => one.error));
-    } catch (error) {
-      answer.threw = String(error);
-    }
-    return answer;
-  };
-  const open = (answer) => {
-    if (answer.threw !== undefined) return answer;
-    try {
-      // "Expand all" forgets the places of a graph without layers, so such a one is laid out again instead.
-      const [eventType, answered] = answer.layers ? [EVENT.expand, EVENT.expanded] : [EVENT.again, EVENT.placedAgain];
-      const { posted, warned } = send({ ...shared, ...settings, eventType, modelGraphId: answer.id, expand: true });
-      answer.warnings.push(...warned);
-      Object.assign(answer, held(posted.find((one) => one.eventType === answered).modelGraph));
-    } catch (error) {
-      answer.threw = String(error);
-    }
-    return answer;
-  };
-  return { graphs: found.flatMap(({ label, graphs }) => graphs.map((graph) => process(label, graph)).map(open)) };
+/** Lets the worker take in one graph. */
+function takeIn(app, label, graph, settings) {
+  const answer = { collection: label, id: graph.id, errors: [], warnings: [] };
+  try {
+    const event = {
+      ...SHARED, keepLayersWithASingleChild: true, flattenLayers: false, initialLayout: true, ...settings,
+      eventType: EVENT.process, graph: { ...graph, collectionLabel: label },
+    };
+    const { posted, warned } = app.send(event);
+    const { modelGraph } = posted.find((one) => one.eventType === EVENT.processed);
+    answer.layers = modelGraph.nodes.some((node) => node.nodeType === GROUP);
+    answer.warnings.push(...warned);
+    answer.errors.push(...posted.filter((one) => one.eventType === EVENT.progress && one.error).map((one) => one.error));
+  } catch (error) {
+    answer.threw = String(error);
+  }
+  return answer;
 }
 
-function answer(send, text, settings = {}) {
-  let document;
+/** Opens every layer of a graph that the worker has taken in. */
+function open(app, answer, settings, nodeData) {
+  if (answer.threw !== undefined) return answer;
   try {
-    document = JSON.parse(text);
+    // "Expand all" forgets the places of a graph without layers, so such a one is laid out again instead.
+    const [eventType, answered] = answer.layers ? [EVENT.expand, EVENT.expanded] : [EVENT.again, EVENT.placedAgain];
+    const { posted, warned } = app.send({ ...SHARED, ...settings, eventType, modelGraphId: answer.id, expand: true });
+    const { modelGraph } = posted.find((one) => one.eventType === answered);
+    answer.warnings.push(...warned);
+    Object.assign(answer, held(app.page, modelGraph));
+    if (nodeData !== undefined) answer.nodeData = page.nodeData(app.page, nodeData, modelGraph);
   } catch (error) {
-    return { refused: String(error) };
+    answer.threw = String(error);
   }
+  return answer;
+}
+
+/** Gives a collection's graphs to the worker first, then opens each by its id: graphs of one id share one place. */
+function look(app, document, { settings = {}, nodeData }) {
+  const found = collections(document);
+  if (found === null) return { refused: 'Unsupported JSON format' };
+  app.send({ eventType: EVENT.cleanup });
+  const graphs = page.added(app.page, found).flatMap(({ label, graphs, graphsWithLevel }) => {
+    const listed = new Set(graphsWithLevel.map(({ graph }) => graph));
+    const taken = graphs.map((graph) => ({ ...takeIn(app, label, graph, settings), listed: listed.has(graph) }));
+    return taken.map((answer) => open(app, answer, settings, nodeData));
+  });
+  return { graphs };
+}
+
+function answer(app, text, asked) {
   try {
-    return look(send, document, settings);
+    if (asked.sync !== undefined) return page.synced(app.page, JSON.parse(text), asked.sync.left, asked.sync.right);
+    return look(app, JSON.parse(text), asked);
   } catch (error) {
     return { refused: String(error) };
   }
@@ -154,14 +171,14 @@ if (payload === undefined) {
   process.stderr.write('usage: node held.js WORKER.js payload.json | --serve\n');
   process.exit(2);
 }
-const send = start(workerPath);
+const app = { send: start(workerPath), page: page.load(workerPath) };
 if (payload === '--serve') {
   readline.createInterface({ input: process.stdin, terminal: false }).on('line', (line) => {
-    const { text, settings } = JSON.parse(line);
-    process.stdout.write(`${JSON.stringify(answer(send, text, settings))}\n`);
+    const { text, ...asked } = JSON.parse(line);
+    process.stdout.write(`${JSON.stringify(answer(app, text, asked))}\n`);
   });
 } else {
-  const found = answer(send, fs.readFileSync(payload, 'utf8'));
+  const found = answer(app, fs.readFileSync(payload, 'utf8'), {});
   process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
-  process.exit(found.refused === undefined && found.graphs.every((graph) => graph.threw === undefined) ? 0 : 1);
+  process.exit(found.refused === undefined && found.graphs.every((one) => one.threw === undefined) ? 0 : 1);
 }
