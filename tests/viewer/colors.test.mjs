@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { styleOf } from "../../src/fxstore/render/viewer/coloring.js";
 import { THEMES, mixed } from "../../src/fxstore/render/viewer/themes.js";
@@ -6,6 +7,9 @@ import { KINDS, apart, seen } from "./eyes.mjs";
 
 const LEAST_APART = 0.045;
 const STEPS = 32;
+const TRAINING = JSON.parse(
+  readFileSync(new URL("../../src/fxstore/render/training_colors.json", import.meta.url), "utf8"),
+);
 
 for (const theme of Object.values(THEMES))
   for (const kind of KINDS) {
@@ -55,5 +59,9 @@ for (const theme of Object.values(THEMES))
       told(theme.categories, "categories");
       told(Object.values(theme.changes), "changes");
       told(Object.values(theme.roles), "roles");
+      told(
+        Object.values(TRAINING).map((both) => both[Number(theme.dark)]),
+        "categories of a training step",
+      );
     });
   }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -19,11 +17,11 @@ from fxstore.query.beside import beside, grid
 from fxstore.query.drawings import Drawings, box_sizes
 from fxstore.query.joining import Bridge, bridges, joined
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
+from fxstore.query.page_colors import colors_of, statistics_of
 from fxstore.query.result import Result
 from fxstore.query.run_changes import change_colors
 from fxstore.query.session import Store
 from fxstore.query.stored import (
-    NodeValues,
     StoredGraph,
     equal_values,
     graphs_of,
@@ -32,7 +30,8 @@ from fxstore.query.stored import (
     sync_members,
     sync_sets,
 )
-from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, Pane
+from fxstore.query.training import training_colors
+from fxstore.render.model import Answer, DrawnGraph, PageModel, Pane
 from fxstore.store import CommittedRun
 from fxstore.tables import ORDINAL_BITS
 
@@ -40,7 +39,6 @@ _NODE_COLUMNS: Final = (
     "nid", "name", "op", "target", "op_type", "role", "dtype", "shape", "module_path", "backend", "source_file",
     "source_line", "source_code", "attrs", "width", "height", "unmatched",
 )  # fmt: skip
-_MOST_COLORS: Final = 16
 _HUGE: Final = 30_000
 """Nodes from which on an answer is drawn with its neighbourhood only."""
 _LARGE_SET: Final = 100
@@ -101,6 +99,7 @@ def page_model(
     sets, focus = joined(ways, *sync_sets(store, [run.run_id for run in shown]), visible)
     panes = [_told(pane, ways) for pane in panes]
     changes = change_colors(store, shown, visible)
+    steps = training_colors(store, [run.run_id for run in shown])
     known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
     if kinds is not None:
         known = [one for one in known if one.kind in kinds]
@@ -109,14 +108,14 @@ def page_model(
         panes=aligned(panes, sets, _drawings(store.directory).beside),
         sync_sets=sets,
         focus=focus,
-        colors=_colors(known, changes, color_by, answer is not None and "change" in answer.columns),
+        colors=colors_of(known, steps, changes, color_by, answer is not None and "change" in answer.columns),
         answer=answer,
         highlight=[nid for nid in named if nid in visible],
         facts=[*_facts(shown), *((f"{way.base.name} and {way.head.name}", str(way)) for way in ways[::2])],
         equal_values=[values for run in shown for values in equal_values(store, run.run_id)],
         more={nid: count for part in reduced for nid, count in part.more.items()},
         left_out=_left_out(reduced, HOPS if hops is None else hops),
-        statistics=_statistics(known),
+        statistics=statistics_of(known),
     )
 
 
@@ -252,56 +251,6 @@ def _drawn(graph: StoredGraph, drawings: Drawings | None = None) -> DrawnGraph:
 def _floats(values: list[float]) -> pa.Array:
     """Returns a column of numbers; ``pyarrow.array`` would import pandas."""
     return pa.Array.from_buffers(pa.float32(), len(values), [None, pa.py_buffer(np.array(values, np.float32))])
-
-
-def _colors(
-    numbers: Sequence[NodeValues], changes: Sequence[ColorBy], color_by: str | None, changes_first: bool
-) -> tuple[ColorBy, ...]:
-    """Returns what can colour the nodes: accuracy, the rest and changes between runs, or what is asked for first."""
-    offered: dict[tuple[str, str], ColorBy] = {}
-    order: dict[tuple[str, str], tuple[object, ...]] = {}
-    describing = _describing(numbers)
-    for one in numbers:
-        if one.overlay in describing:
-            continue
-        key = (one.overlay, one.metric)
-        accuracy = one.kind == "accuracy"
-        first = color_by in key, accuracy and one.metric == "cosine", accuracy
-        order[key] = (*(not wanted for wanted in first), -one.number, one.metric)
-        offered[key] = _merged(offered.get(key), one)
-    for change in changes:
-        key = (change.name, change.metric)
-        offered[key] = change
-        order[key] = (color_by not in key, not changes_first, not changes_first, -math.inf, change.name)
-    if color_by is not None and not any(color_by in key for key in offered):
-        known = dict.fromkeys(name for pair in offered for name in pair)
-        raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=hints.among(color_by, known))
-    return tuple(offered[key] for key in sorted(offered, key=lambda key: order[key])[:_MOST_COLORS])
-
-
-def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
-    values = {**(known.values if known else {}), **more.values}
-    missing = {**(known.missing if known else {}), **more.missing}
-    texts = {**(known.texts if known else {}), **more.texts}
-    return ColorBy(more.overlay, more.metric, values, missing, more.unit, more.better, texts)
-
-
-def _describing(known: Iterable[NodeValues]) -> set[str]:
-    """Returns the overlays that describe values themselves: those that hold histograms."""
-    return {one.overlay for one in known if one.kind == "statistics" and one.metric == "histogram" and one.texts}
-
-
-def _statistics(known: Sequence[NodeValues]) -> dict[int, dict[str, object]]:
-    """Returns what is known of each node's value: statistics, and the counts of its histogram."""
-    describing = _describing(known)
-    out: dict[int, dict[str, object]] = {}
-    for one in known:
-        if one.overlay in describing:
-            for nid, value in one.values.items():
-                out.setdefault(nid, {})[one.metric] = value
-            for nid, told in one.texts.items():
-                out.setdefault(nid, {})[one.metric] = json.loads(told)["counts"]
-    return out
 
 
 def _answer(result: Result) -> Answer:

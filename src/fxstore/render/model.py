@@ -57,6 +57,8 @@ class ColorBy:
         missing: nid to the reason why there is no number.
         better: ``higher``, ``lower`` or None where neither is.
         texts: nid to category, for what is no number; then ``values`` is empty.
+        fills: The fill of a category on a light and on a dark ground, in the order of the legend; what has none gets
+            a colour of the page's.
     """
 
     name: str
@@ -66,6 +68,7 @@ class ColorBy:
     unit: str | None = None
     better: str | None = None
     texts: Mapping[int, str] = field(default_factory=dict)
+    fills: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,8 @@ def _color(columns: Columns, strings: Strings, index: int, by: ColorBy, numbers:
     if by.texts:
         texts = {nid: strings.number(text) for nid, text in by.texts.items()}
         columns.ints(f"color{index}.text", _spread(numbers, texts, -1))
-        return {"name": by.name, "metric": by.metric, "unit": None, "better": None, "categories": True}
+        fills = {"fills": {name: list(pair) for name, pair in by.fills.items()}} if by.fills else {}
+        return {"name": by.name, "metric": by.metric, "unit": None, "better": None, "categories": True, **fills}
     states = dict.fromkeys(by.missing, MISSING) | {nid: _status(value) for nid, value in by.values.items()}
     status = _spread(numbers, states, NO_DATA)
     value = np.asarray(_spread(numbers, by.values, math.nan), dtype=np.float64)

@@ -1,6 +1,7 @@
 // From a metric to a bucket per node: no data, no number for a reason, the steps of a scale, infinite, NaN; and the
 // stages that the metric is not of.
 
+import { colorReader } from "./csscolor.js";
 import { inkOn, mixed } from "./themes.js";
 
 export const STEPS = 32;
@@ -15,12 +16,14 @@ export const FIRST_STEP = 6;
 const BUCKET_OF_STATUS = [FIRST_STEP, NAN, PLUS_INF, MINUS_INF, MISSING, NO_DATA];
 const LOG_RATIO = 100;
 const MOST_CATEGORIES = 24;
+const hexColor = colorReader(null);
 
 /**
  * @typedef {{name: string, metric: string, unit: string|null, better: string|null, buckets: Uint8Array, values: Float64Array,
  *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>, source?: NumberSource,
  *   legend?: {label: string, color: string|null, of?: string}[], fillsOf?: (theme: import("./themes.js").Theme, styleOf: any) => string[],
- *   said?: (node: number) => string|null}} Coloring
+ *   said?: (node: number) => string|null, fills?: Record<string, string[]>}} Coloring
+ *   fills: of categories, on a light and on a dark ground
  *   legend, fillsOf: of colours that the payload gives, instead of those of the theme
  *   own: the domain that it has unless another one is asked for; order: buckets as they are painted, what matters most last
  *   source: of numbers, what it was made from
@@ -84,8 +87,8 @@ export function roleColoring(scene) {
 
 /** @param {import("./scene.js").Scene} scene @param {number} index of the overlay @returns {Coloring} */
 export function categoryColoring(scene, index) {
-  const { name, metric } = scene.header.colors[index];
-  const coloring = textColoring(scene, scene.columns.get(`color${index}.text`), name, metric);
+  const { name, metric, fills } = scene.header.colors[index];
+  const coloring = textColoring(scene, scene.columns.get(`color${index}.text`), name, metric, fills);
   silence(scene, coloring.buckets);
   coloring.counts = countsOf(coloring.buckets, coloring.counts.length);
   return coloring;
@@ -94,9 +97,13 @@ export function categoryColoring(scene, index) {
 /**
  * The most frequent texts have a colour of their own; the others share one.
  * @param {import("./scene.js").Scene} scene @param {ArrayLike<number>} column a text per node, or -1
- * @param {string} name @param {string} metric @returns {Coloring}
+ * @param {string} name @param {string} metric
+ * @param {Record<string, string[]>} [fills] of a text, on a light and on a dark ground; texts stand in their order
+ * @returns {Coloring}
  */
-export function textColoring(scene, column, name, metric) {
+export function textColoring(scene, column, name, metric, fills = {}) {
+  const places = new Map(Object.keys(fills).map((text, place) => [text, place]));
+  const rank = (text) => places.get(scene.strings[text]) ?? places.size;
   const counts = new Int32Array(scene.strings.length);
   for (let node = 0; node < column.length; node++) if (column[node] >= 0) counts[column[node]]++;
   const known = [...counts.keys()].filter((text) => counts[text]);
@@ -104,7 +111,7 @@ export function textColoring(scene, column, name, metric) {
     .slice()
     .sort((a, b) => counts[b] - counts[a] || a - b)
     .slice(0, MOST_CATEGORIES)
-    .sort((a, b) => a - b);
+    .sort((a, b) => rank(a) - rank(b) || a - b);
   const rest = known.length > shown.length ? FIRST_STEP + shown.length : NO_DATA;
   const bucketOf = new Uint8Array(scene.strings.length).fill(rest);
   for (const [i, text] of shown.entries()) bucketOf[text] = FIRST_STEP + i;
@@ -125,6 +132,7 @@ export function textColoring(scene, column, name, metric) {
     reasons: new Int32Array(0),
     order: [OTHER, NO_DATA, ...categories.map((_, i) => FIRST_STEP + i)],
     categories,
+    fills,
     texts: column,
   };
 }
@@ -209,7 +217,10 @@ function stepFills(coloring, theme) {
 
 function categoryFills(coloring, theme) {
   const known = coloring.metric === "role" ? theme.roles : coloring.metric === "change" ? theme.changes : {};
-  return coloring.categories.map((name, i) => known[name] ?? theme.categories[i % theme.categories.length]);
+  const given = new Map(Object.entries(coloring.fills ?? {}).map(([name, both]) => [name, hexColor(both[Number(theme.dark)])]));
+  return coloring.categories.map(
+    (name, i) => given.get(name) ?? known[name] ?? theme.categories[i % theme.categories.length],
+  );
 }
 
 /** Gives each node its bucket, value and reason, which the payload holds only where there is one. */

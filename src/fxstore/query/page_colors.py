@@ -1,0 +1,73 @@
+"""What can colour the nodes of a page, and what is known of their values."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from fxstore.errors import QueryError
+from fxstore.query import hints
+from fxstore.query.stored import NodeValues
+from fxstore.render.model import ColorBy
+
+_MOST_COLORS: Final = 16
+
+
+def colors_of(
+    numbers: Sequence[NodeValues],
+    steps: Sequence[ColorBy],
+    changes: Sequence[ColorBy],
+    color_by: str | None,
+    changes_first: bool,
+) -> tuple[ColorBy, ...]:
+    """Returns what can colour the nodes: accuracy, training steps, the rest and changes, or what is asked for first."""
+    offered: dict[tuple[str, str], ColorBy] = {}
+    order: dict[tuple[str, str], tuple[object, ...]] = {}
+    describing = _describing(numbers)
+    for one in numbers:
+        if one.overlay in describing:
+            continue
+        key = (one.overlay, one.metric)
+        accuracy = one.kind == "accuracy"
+        first = color_by in key, accuracy and one.metric == "cosine", accuracy
+        order[key] = (*(not wanted for wanted in first), -one.number, one.metric)
+        offered[key] = _merged(offered.get(key), one)
+    for step in steps:
+        key = (step.name, step.metric)
+        offered[key] = step
+        order[key] = (color_by not in key, True, False, -math.inf, step.name)
+    for change in changes:
+        key = (change.name, change.metric)
+        offered[key] = change
+        order[key] = (color_by not in key, not changes_first, not changes_first, -math.inf, change.name)
+    if color_by is not None and not any(color_by in key for key in offered):
+        known = dict.fromkeys(name for pair in offered for name in pair)
+        raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=hints.among(color_by, known))
+    return tuple(offered[key] for key in sorted(offered, key=lambda key: order[key])[:_MOST_COLORS])
+
+
+def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
+    values = {**(known.values if known else {}), **more.values}
+    missing = {**(known.missing if known else {}), **more.missing}
+    texts = {**(known.texts if known else {}), **more.texts}
+    return ColorBy(more.overlay, more.metric, values, missing, more.unit, more.better, texts)
+
+
+def _describing(known: Iterable[NodeValues]) -> set[str]:
+    """Returns the overlays that describe values themselves: those that hold histograms."""
+    return {one.overlay for one in known if one.kind == "statistics" and one.metric == "histogram" and one.texts}
+
+
+def statistics_of(known: Sequence[NodeValues]) -> dict[int, dict[str, object]]:
+    """Returns what is known of each node's value: statistics, and the counts of its histogram."""
+    describing = _describing(known)
+    out: dict[int, dict[str, object]] = {}
+    for one in known:
+        if one.overlay in describing:
+            for nid, value in one.values.items():
+                out.setdefault(nid, {})[one.metric] = value
+            for nid, told in one.texts.items():
+                out.setdefault(nid, {})[one.metric] = json.loads(told)["counts"]
+    return out
