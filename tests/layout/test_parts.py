@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fxstore.layout.contract import Contracted
 from fxstore.layout.crossing import Ordering, candidate_rows
 from fxstore.layout.grid import Grid, build_grid
 from fxstore.layout.model import GAP_PARTS
@@ -121,6 +122,26 @@ def test_neighbours_keep_their_distance(problem: Problem) -> None:
     for x, extra in ((place_cells(grid, [(0, grid.rows)]), 0), (relax_cells(grid, gaps), 5)):
         for row in grid.rows:
             assert all(x[a] + grid.width[a] + extra <= x[b] for a, b in pairwise(row))
+
+
+@given(problems())
+@settings(deadline=None)
+def test_rows_taken_together_cross_nowhere_and_keep_their_distance(problem: Problem) -> None:
+    grid = build_grid(problem, assign_rows(problem))
+    runs = Contracted(grid)
+    options = candidate_rows(runs)
+    left = runs.spread(place_cells(runs, options))
+    grid.rows = runs.expanded(runs.rows)
+    state = Ordering(grid)
+    state.take(grid.rows)
+    assert state.crossings() == options[0][0]
+    for row, gaps in zip(grid.rows, grid.gaps(grid.rows), strict=True):
+        assert all(left[a] + gap <= left[b] for (a, b), gap in zip(pairwise(row), gaps, strict=True))
+    straight = sum(
+        left[u] + leave == left[v] + enter
+        for u, v, leave, enter in zip(grid.upper, grid.lower, grid.leave, grid.enter, strict=True)
+    )
+    assert straight >= len(grid.upper) - len(runs.upper)
 
 
 def grid_of(edges: list[tuple[int, int]], row: list[int]) -> Grid:

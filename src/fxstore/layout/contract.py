@@ -1,68 +1,98 @@
-"""Rows that only go on from the row above, taken together while orders are sought."""
+"""Rows that only go on from the row above, taken together while cells are ordered and placed."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from fxstore.layout.grid import Grid
 from fxstore.layout.order import Lists
 
-WIDE = 1 << 16
-"""Width of all cells of a contracted grid, of which the places of links are parts."""
 
-
-class Contracted:
+class Contracted(Grid):
     """A grid whose runs of rows, each cell of which goes on in one cell of its own in the next, are one row each.
 
-    Whatever the order of that row, the rows of its run have no crossing among them when they take it over.
-
-    Attributes:
-        grid: The smaller grid.
+    Whatever the order of that row, the rows of its run have no crossing among them when they take it over; and the
+    cells of a run stand so that its links are straight. A cell reaches from the leftmost border in its run to the
+    rightmost one.
     """
 
     def __init__(self, full: Grid) -> None:
         """Contracts a grid whose rows are set, in any order."""
-        head = list(range(len(full.row)))
+        head, shift = list(range(len(full.row))), [0] * len(full.row)
         kept: list[int] = []
         for r, row in enumerate(full.rows):
             if r and _goes_on(full, full.rows[r - 1], row):
                 for v in row:
-                    head[v] = head[full.upper[full.above[v][0]]]
+                    link = full.above[v][0]
+                    u = full.upper[link]
+                    head[v] = head[u]
+                    shift[v] = shift[u] + full.leave[link] - full.enter[link]
             else:
                 kept.append(r)
-        heads = sorted(v for r in kept for v in full.rows[r])
+        heads = sorted([v for r in kept for v in full.rows[r]])
         number = {v: i for i, v in enumerate(heads)}
+        of = [number[v] for v in head]
+        low, high = [0] * len(heads), [0] * len(heads)
+        for i, at, width in zip(of, shift, full.width, strict=True):
+            low[i], high[i] = min(low[i], at), max(high[i], at + width)
         new_row = {r: i for i, r in enumerate(kept)}
-        self._cells = [{number[head[v]]: v for v in row} for row in full.rows]
-        self._kept = new_row
-        self.grid = Grid([[] for _ in kept], [new_row[full.row[v]] for v in heads], [WIDE] * len(heads))
-        self.grid.rows = [[number[v] for v in full.rows[r]] for r in kept]
-        self.grid.ins = full.ins
-        nodes = len(full.row) - full.lanes
-        if full.rank:
-            self.grid.rank = [-1] * len(heads)
-            for v in reversed(range(len(full.row))):
-                if full.rank[v] >= 0:
-                    self.grid.rank[number[head[v]]] = full.rank[v]
-        self.grid.lanes = sum(v >= nodes for v in heads)
-        wide = [WIDE / (width or 1) for width in full.width]
-        self.grid.take_links(
-            (number[head[a]], number[head[b]], int(leave * wide[a]), int(enter * wide[b]), pull)
-            for a, b, leave, enter, pull in zip(full.upper, full.lower, full.leave, full.enter, full.pull, strict=True)
-            if head[a] != head[b]
+        super().__init__(
+            [[number[v] for v in full.rows[r]] for r in kept],
+            [new_row[full.row[v]] for v in heads],
+            [b - a for a, b in zip(low, high, strict=True)],
+        )
+        self._full, self._of = full, of
+        self._offset = [at - low[i] for i, at in zip(of, shift, strict=True)]
+        self._runs = [list(range(a, b)) for a, b in pairwise([*kept, len(full.rows)])]
+        self._cells = [{of[v]: v for v in row} for row in full.rows]
+        self.ins = full.ins
+        self.lanes = sum([v >= len(full.row) - full.lanes for v in heads])
+        self._links = [k for k, (a, b) in enumerate(zip(full.upper, full.lower, strict=True)) if of[a] != of[b]]
+        offset = self._offset
+        self.take_links(
+            [
+                (of[a], of[b], full.leave[k] + offset[a], full.enter[k] + offset[b], full.pull[k])
+                for k in self._links
+                for a, b in ((full.upper[k], full.lower[k]),)
+            ]
         )
 
-    def expanded(self, rows: Lists) -> Lists:
-        """Returns the rows of the full grid in the order of the contracted one's."""
+    def spots(self) -> tuple[list[float], list[float]]:
+        """Returns where each link ends, on the cells of the full grid that it joins."""
+        leave, enter = self._full.spots()
+        return [leave[k] for k in self._links], [enter[k] for k in self._links]
+
+    def take_ranks(self, rank: list[int]) -> None:
+        """Sets the ranks, given those of the cells of the full grid; the first of a run that has one counts."""
+        self.rank = [-1] * len(self.row)
+        for v in range(len(rank) - 1, -1, -1):
+            if rank[v] >= 0:
+                self.rank[self._of[v]] = rank[v]
+
+    def gaps(self, rows: Lists) -> Lists:
+        """Returns for each row the least distances between the left borders of neighbours, in all rows of its run."""
+        offset, full = self._offset, self._full
         out: Lists = []
-        at = -1
-        for r, cells in enumerate(self._cells):
-            at = self._kept.get(r, at)
-            out.append([cells[v] for v in rows[at]])
+        for row, run in zip(rows, self._runs, strict=True):
+            least = [0] * (len(row) - 1)
+            for r in run if least else ():
+                cells = [self._cells[r][v] for v in row]
+                for i, apart in enumerate(full.gaps([cells])[0]):
+                    least[i] = max(least[i], apart + offset[cells[i]] - offset[cells[i + 1]])
+            out.append(least)
         return out
+
+    def expanded(self, rows: Lists) -> Lists:
+        """Returns the rows of the full grid in the order of these."""
+        return [[self._cells[r][v] for v in row] for row, run in zip(rows, self._runs, strict=True) for r in run]
+
+    def spread(self, left: list[int]) -> list[int]:
+        """Returns the left border of each cell of the full grid, given those of the cells of this one."""
+        return [left[i] + offset for i, offset in zip(self._of, self._offset, strict=True)]
 
 
 def _goes_on(grid: Grid, upper: list[int], lower: list[int]) -> bool:
-    return (
-        len(upper) == len(lower)
-        and all(len(grid.above[v]) == 1 for v in lower)
-        and all(len(grid.below[v]) == 1 for v in upper)
-    )
+    if len(upper) != len(lower):
+        return False
+    above, below = grid.above, grid.below
+    return all(len(above[v]) == 1 for v in lower) and all(len(below[v]) == 1 for v in upper)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
-from fxstore.layout.contract import Contracted
 from fxstore.layout.grid import Grid
 from fxstore.layout.order import Lists
 from fxstore.layout.sugiyama import suggested_rows
@@ -16,6 +15,8 @@ SWAP_COST = 400
 """Neighbours with more pairs of links than this are not swapped."""
 PATIENCE = 2
 """After so many sweeps without fewer crossings there are no more."""
+HOPELESS = 4
+"""An order with so many times the crossings of the best one is not improved by swaps alone."""
 
 Link = tuple[int, float, float]
 """The cell at a link's other end, the link's place there, and its place at this end."""
@@ -39,8 +40,7 @@ class Ordering:
         self.position = [0] * len(grid.row)
         self.counts: list[int] = []
         self._rank = grid.rank
-        leave = [0.9 * x / (grid.width[v] or 1) - 0.45 for v, x in zip(grid.upper, grid.leave, strict=True)]
-        enter = [0.9 * x / (grid.width[v] or 1) - 0.45 for v, x in zip(grid.lower, grid.enter, strict=True)]
+        leave, enter = grid.spots()
         self._above = [[(grid.upper[k], leave[k], enter[k]) for k in links] for links in grid.above]
         self._below = [[(grid.lower[k], enter[k], leave[k]) for k in links] for links in grid.below]
 
@@ -104,18 +104,15 @@ class Ordering:
         if len(row) < 2:
             return False
         at = self.position
-        keys = []
+        keys: dict[int, float] = {}
         for i, v in enumerate(row):
             links = links_of[v]
             if len(links) == 1:
                 w, far, own = links[0]
-                keys.append((at[w] + far - own, i, v))
-            elif links:
-                keys.append((middle([at[w] + far - own for w, far, own in links]), i, v))
+                keys[v] = at[w] + far - own
             else:
-                keys.append((float(i), i, v))
-        keys.sort()
-        order = [v for _, _, v in keys]
+                keys[v] = middle([at[w] + far - own for w, far, own in links]) if links else i
+        order = sorted(row, key=keys.__getitem__)
         self._obey(order)
         if order == row:
             return False
@@ -162,27 +159,31 @@ def candidate_rows(grid: Grid) -> list[tuple[int, Lists]]:
     Several starts are improved by sweeps of barycentres and medians and by swaps of neighbours. In a small block the
     first start, which keeps inputs beside each other, and what fast-sugiyama would do are in the list as well.
     """
-    contracted = Contracted(grid)
-    return [(count, contracted.expanded(rows)) for count, rows in _candidates(contracted.grid)]
-
-
-def _candidates(grid: Grid) -> list[tuple[int, Lists]]:
     cells = len(grid.row)
     state = Ordering(grid)
     sweeps = 8 if cells <= MEDIUM else 4 if cells <= LARGE else 2
-    found = []
+    found: list[tuple[int, Lists]] = []
     for start in _starts(grid, cells <= SMALL):
         option = _sweep(state, start, sweeps, cells <= LARGE)
         if not option[0]:
             return [option]
         found.append(option)
         if cells <= SMALL and len(found) == 1:
-            found.append(_sweep(state, start, 0, True))
+            found += _swapped(state, start, option[0])
     other = suggested_rows(grid, found[0][1])
     if other is not None:
-        found.append(_sweep(state, other, 0, True))
+        found += _swapped(state, other, min([count for count, _ in found]))
     distinct = [option for i, option in enumerate(found) if option not in found[:i]]
     return sorted(distinct, key=lambda option: option[0])
+
+
+def _swapped(state: Ordering, start: Lists, least: int) -> list[tuple[int, Lists]]:
+    """Improves an order by swaps of neighbours, if it is not hopeless: returns its crossings and its rows."""
+    state.take(start)
+    if state.crossings() > HOPELESS * least:
+        return []
+    state.swap_neighbours()
+    return [(state.crossings(), state.rows)]
 
 
 def _sweep(state: Ordering, start: Lists, sweeps: int, swaps: bool) -> tuple[int, Lists]:

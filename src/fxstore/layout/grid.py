@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from fxstore.layout.order import Lists
 from fxstore.layout.problem import Problem, Wire
-from fxstore.layout.spacing import LANE
+from fxstore.layout.spacing import GAP_X, LANE
 
 PLAIN, PASSING, SPINE = 0, 1, 2
 """How much a link wants to be straight: a wire's end, the middle of a long wire, the longest path."""
@@ -56,16 +56,28 @@ class Grid:
         self.lanes += 1
         return len(self.row) - 1
 
+    def gaps(self, rows: Lists) -> Lists:
+        """Returns for each row the least distances between the left borders of neighbours.
+
+        There is no space between lanes: their width holds it.
+        """
+        width = self.width
+        side = {w: 0 if w == LANE else GAP_X // 2 for w in set(width)}
+        return [[width[a] + side[width[a]] + side[width[b]] for a, b in pairwise(row)] for row in rows]
+
+    def spots(self) -> tuple[list[float], list[float]]:
+        """Returns where on its upper, and on its lower, cell each link ends: from -.45 at the left border to .45."""
+        leave = [0.9 * (x / (self.width[v] or 1) - 0.5) for v, x in zip(self.upper, self.leave, strict=True)]
+        enter = [0.9 * (x / (self.width[v] or 1) - 0.5) for v, x in zip(self.lower, self.enter, strict=True)]
+        return leave, enter
+
     def take_links(self, links: Iterable[Link]) -> None:
         """Joins cells of neighbouring rows, once all are there."""
         self.above, self.below = [[] for _ in self.row], [[] for _ in self.row]
-        for number, link in enumerate(links):
-            upper, lower, leave, enter, pull = link
-            self.upper.append(upper)
-            self.lower.append(lower)
-            self.leave.append(leave)
-            self.enter.append(enter)
-            self.pull.append(pull)
+        columns = [list(column) for column in zip(*links, strict=True)]
+        if columns:
+            self.upper, self.lower, self.leave, self.enter, self.pull = columns
+        for number, (upper, lower) in enumerate(zip(self.upper, self.lower, strict=True)):
             self.below[upper].append(number)
             self.above[lower].append(number)
 

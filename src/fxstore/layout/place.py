@@ -8,12 +8,12 @@ of more pull is never bent for one of less.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
+
+import numpy as np
 
 from fxstore.layout.grid import PLAIN, SPINE, Grid
 from fxstore.layout.order import Lists
 from fxstore.layout.relax import relax_cells
-from fxstore.layout.spacing import GAP_X, LANE
 
 MAX_OPTIONS, MANY_CELLS = 4, 60
 """So many orders of a block's rows are placed, to take the best; in a block of more cells only the first."""
@@ -55,7 +55,7 @@ def _place(grid: Grid, crossed: bool) -> list[int]:
     for row in grid.rows:
         for i, v in enumerate(row):
             position[v] = i
-    gaps = [[grid.width[a] + _gap(grid, a, b) for a, b in pairwise(row)] for row in grid.rows]
+    gaps = grid.gaps(grid.rows)
     bent = _bent(grid, position) if crossed else [False] * len(grid.upper)
     places = []
     for down, links in zip((True, False), _medians(grid, position, bent), strict=True):
@@ -202,19 +202,11 @@ def _compact(grid: Grid, gaps: Lists, root: list[int], shift: list[int], right: 
     return [s + x[r] for r, s in zip(root, shift, strict=True)]
 
 
-def _gap(grid: Grid, a: int, b: int) -> int:
-    """Returns the space between two cells: none between lanes, whose width holds it."""
-    return (0 if grid.width[a] == LANE else GAP_X // 2) + (0 if grid.width[b] == LANE else GAP_X // 2)
-
-
 def _balance(grid: Grid, places: list[list[int]]) -> list[int]:
     """Moves the four placements to the narrowest, and returns the mean of the middle two, rounded down."""
     spans = [_extent(grid, x) for x in places]
     best = min(spans, key=lambda s: s[1] - s[0])
     moves = [best[i % 2] - span[i % 2] for i, span in enumerate(spans)]
-    out = []
-    m, n, o, p = moves
-    for a, b, c, d in zip(*places, strict=True):
-        four = sorted([a + m, b + n, c + o, d + p])
-        out.append((four[1] + four[2]) // 2)
-    return out
+    four = np.sort(np.array(places) + np.array(moves)[:, None], axis=0)
+    middle: list[int] = ((four[1] + four[2]) // 2).tolist()
+    return middle

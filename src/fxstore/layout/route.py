@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fxstore.layout.contract import Contracted
 from fxstore.layout.crossing import candidate_rows
 from fxstore.layout.grid import Grid, build_grid
 from fxstore.layout.model import BOTTOM, MIDDLE, TOP
@@ -106,18 +107,20 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
 
 def _placed(problem: Problem, grid: Grid, orders: Orders, structure: int) -> list[int]:
     """Orders the rows, as the problem's rank says where they do not of themselves, and returns each cell's x."""
-    places: list[int] = []
+    runs = Contracted(grid)
+    left: list[int] = []
     for rank in ((), problem.rank)[: 2 if problem.rank else 1]:
         if rank:
             free = [*[-1] * problem.ins, *rank, *[-1] * (len(grid.row) - problem.ins - len(rank))]
             if all(_ascend([free[v] for v in row]) for row in grid.rows):
                 break
-            grid.rank = free
+            runs.take_ranks(free)
         key = structure, tuple(grid.row[: len(problem.width)]), rank
-        options = [orders[key]] if key in orders else candidate_rows(grid)
-        places = place_cells(grid, options)
-        orders[key] = options[0][0], grid.rows
-    return places
+        options = [orders[key]] if key in orders else candidate_rows(runs)
+        left = place_cells(runs, options)
+        orders[key] = options[0][0], runs.rows
+        grid.rows = runs.expanded(runs.rows)
+    return runs.spread(left)
 
 
 def _ascend(ranks: list[int]) -> bool:

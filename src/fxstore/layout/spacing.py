@@ -18,7 +18,7 @@ PAD = 6
 """Between a module's border and what it holds."""
 HEAD = 18
 """Height of a module's title."""
-STEP = 12
+STEP = 24
 """Box widths are rounded up to a multiple of this, so that blocks with nearly the same labels share one layout."""
 CLOSED = (220, 36)
 """A closed module is at most so wide, and so tall."""
