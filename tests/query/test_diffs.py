@@ -69,6 +69,7 @@ def test_every_node_of_either_run_has_one_row() -> None:
         assert len(base) == len(set(base)) == 7
         assert len(head) == len(set(head)) == 8
         assert diff.node_columns == ["base_nid", "head_nid"]
+        assert [row[0] == "same" for row in diff] == sorted(row[0] == "same" for row in diff)
 
 
 def test_equal_graphs_in_two_stages_are_matched_stage_by_stage() -> None:
@@ -110,6 +111,20 @@ def test_metric_diff_knows_the_direction() -> None:
         store.commit(run({"float": BASE}, name="head", overlays=measured({"conv_1": 2.0, "relu_1": 0.5}, "lower")))
         rows = store.sql("SELECT name, change FROM metric_diff('base', 'head', 'cosine')").fetchall()
         assert rows == [("conv_1", "worse"), ("relu_1", "better")]
+
+
+def test_metric_diff_of_an_older_overlay() -> None:
+    def held(value: float) -> list[Any]:
+        return [overlay(name, [metric("float:relu_1", "cosine", v)]) for name, v in (("a", value), ("b", 1.0))]
+
+    with connect(":memory:") as store:
+        store.commit(run({"float": BASE}, name="base", overlays=held(0.9)))
+        store.commit(run({"float": BASE}, name="head", overlays=held(0.8)))
+        newest, older = store.metric_diff("base", "head", "cosine"), store.metric_diff("base", "head", "cosine", "a")
+        assert [row[4:9] for row in newest] == [("relu_1", 1.0, 1.0, 0.0, "same")]
+        assert [row[4:9] for row in older] == [("relu_1", 0.9, 0.8, pytest.approx(-0.1), "worse")]
+        with pytest.raises(QueryError, match="'c'"):
+            store.metric_diff("base", "head", "cosine", "c")
 
 
 def test_wrong_runs_are_told(store: Store) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from fxstore import Store, connect
 from fxstore.errors import QueryError
 from fxstore.query import text
+from fxstore.query.result import Coverage
 from tests.query.conftest import nid, tiny
 from tests.store.records import graph, run
 
@@ -264,6 +265,17 @@ def test_a_box_fits_its_terminal() -> None:
         assert "60 rows, 40 shown" in lines
         assert lines[-1].startswith("columns not shown: column_0")
     assert text.box(["n"], []).splitlines()[-1] == "no rows"
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), st.integers(1, 9), max_size=20))
+def test_a_coverage_lists_the_commonest_reasons_and_counts_all(reasons: dict[str, int]) -> None:
+    rows = [{"measured": False, "reason": reason, "nodes": count} for reason, count in reasons.items()]
+    coverage = Coverage.counted([*rows, {"measured": True, "reason": None, "nodes": 3}])
+    assert coverage.nodes == 3 + sum(reasons.values())
+    listed = str(coverage).partition("; not measured: ")[2].split(", ")
+    assert len(listed) <= 7
+    assert sum(int(one.split()[0]) for one in listed if one) == coverage.not_measured
+    assert [int(one.split()[0]) for one in listed[:6] if one] == sorted(reasons.values(), reverse=True)[:6]
 
 
 @given(st.integers(40, 120), st.lists(st.sampled_from([0.5, 1e-4, 1.5]), min_size=2, max_size=4), st.integers(1, 2**32))

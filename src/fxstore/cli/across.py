@@ -28,6 +28,7 @@ def diff(store: Store, base: str, head: str) -> Result:
 @click.argument("base")
 @click.argument("head")
 @metric
+@overlay
 def metric_diff(store: Store, **asked: Any) -> Result:
     """Compares METRIC of each node in the runs BASE and HEAD, what got worse first."""
     return store.metric_diff(**asked)

@@ -25,15 +25,21 @@ class Store(session.Store):
             self.run(run)
         return self._call("run_diff", [base, head])
 
-    def metric_diff(self, base: str, head: str, metric: str) -> Result:
+    def metric_diff(self, base: str, head: str, metric: str, overlay: str | None = None) -> Result:
         """Returns how each node's metric changed between two runs, what got worse first.
+
+        Args:
+            base: Id or name of a run.
+            head: The same.
+            metric: Name of a metric.
+            overlay: Name of an overlay; None for the newest of each run that holds the metric.
 
         Raises:
             QueryError: A run does not exist, or does not have the metric.
         """
-        self._check_metric(metric, base)
-        self._check_metric(metric, head)
-        return self._call("metric_diff", [base, head, metric])
+        self._check_metric(metric, base, overlay=overlay)
+        self._check_metric(metric, head, overlay=overlay)
+        return self._call("metric_diff", [base, head, metric], overlay=overlay)
 
     def check(self, base: str, head: str, rules: Sequence[str]) -> Check:
         """Returns what rules find in a run against a base: what tripped, and where data was not enough to tell.

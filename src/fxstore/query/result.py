@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Row = tuple[object, ...]
 _ORDINAL = (1 << tables.ORDINAL_BITS) - 1
+_LISTED_REASONS: Final = 7
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,11 @@ class Coverage:
 
     def __str__(self) -> str:
         said = f"{self.measured} of {self.nodes} nodes measured"
-        why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
+        listed = [f"{count} {reason}" for reason, count in self.reasons.items()]
+        if len(listed) > _LISTED_REASONS:
+            rest = list(self.reasons.values())[_LISTED_REASONS - 1 :]
+            listed[_LISTED_REASONS - 1 :] = [f"{sum(rest)} for {len(rest)} other reasons (relation coverage)"]
+        why = ", ".join(listed)
         return f"{said}; not measured: {why}" if why else said
 
 

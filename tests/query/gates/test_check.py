@@ -268,3 +268,48 @@ def test_the_verb_exits_with_3_and_writes_what_it_is_asked(
     assert (tmp_path / "p.html").read_text("utf-8").startswith("<!doctype html>")
     assert fxstore(["check", "base", "base", "--store", "runs", "--rule", "cosine >= base"]) == 0
     assert fxstore([*asked, "--junit", "out.xml"]) == 2
+
+
+def several(name: str, **overlays: Mapping[str, float]) -> RunRecord:
+    """A run of two stages: each overlay is ``stage_than`` and holds cosines on nodes of that stage."""
+    rows = {
+        said: [metric(f"{said.partition('_')[0]}:{n}", "cosine", v) for n, v in values.items()]
+        for said, values in overlays.items()
+    }
+    stages = {stage: line(["conv", "relu"]) for stage in ("quantized", "runtime")}
+    return run(stages, name=name, overlays=[overlay(said, held) for said, held in rows.items()])
+
+
+def test_a_rule_is_about_every_overlay_that_holds_the_metric(pair: Any) -> None:
+    """The quantised stage lost accuracy against float; the runtime, measured last, is true to the quantised stage."""
+    good, bad, true = {"conv": 0.999, "relu": 0.999}, {"conv": 0.999, "relu": 0.9}, {"conv": 1.0, "relu": 1.0}
+    base = several("base", quantized_float=good, runtime_quantized=true)
+    head = several("head", quantized_float=bad, runtime_quantized=true)
+    check = pair(base, head, "cosine >= 0.98")
+    rows = [row for row in check.rows() if row["state"] == "tripped"]
+    assert [(row["stage"], row["name"], row["overlay"], row["value"]) for row in rows] == [
+        ("quantized", "relu", "quantized_float", 0.9)
+    ]
+    assert "quantized/relu: 0.9 against 0.98 (quantized_float)" in check.junit()
+    assert pair(base, head, "cosine >= 0.98 in runtime").state == "passed"
+    assert pair(base, head, "cosine >= 0.98 in quantized").tripped
+    assert pair(base, head, "cosine >= 0.98 in nowhere").state == "not enough data"
+
+
+def test_two_overlays_on_one_node_are_compared_each_with_itself(pair: Any) -> None:
+    """Against float the runtime was worse all along; against the quantised stage it lost."""
+    base = several("base", runtime_float={"conv": 0.9}, runtime_quantized={"conv": 0.99})
+    head = several("head", runtime_float={"conv": 0.9}, runtime_quantized={"conv": 0.95})
+    check = pair(base, head, "cosine >= base")
+    rows = [row for row in check.rows() if row["state"] == "tripped"]
+    assert [(row["overlay"], row["base_value"], row["value"]) for row in rows] == [("runtime_quantized", 0.99, 0.95)]
+
+
+def test_an_overlay_that_vanished_trips_and_one_that_was_named_anew_does_not(pair: Any) -> None:
+    values = {"conv": 0.99, "relu": 0.99}
+    base = several("base", quantized_float=values, runtime_float=values)
+    check = pair(base, several("head", runtime_float=values), "cosine >= 0.98")
+    assert [row["overlay"] for row in check.rows() if row["state"] == "tripped"] == ["quantized_float"]
+    assert (
+        pair(base, several("head", quantized_nightly=values, runtime_float=values), "cosine >= base").state == "passed"
+    )

@@ -30,9 +30,6 @@ def judge(rule: Rule, sides: Sides, base: list[Cells], head: Cells) -> list[Find
     passed = 0
     for node in sorted({*head, *known}, key=lambda node: (node[0] != "head", node[1])):
         cell = head.get(node)
-        stage = cell.stage if cell else next(cells[node].stage for cells in base if node in cells)
-        if rule.stage not in (None, stage):
-            continue
         finding = _node(rule, sides, node, cell, known.get(node))
         passed += finding is None or (finding.state == NOTE and finding.value is not None)
         found += [finding] if finding else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -26,8 +26,8 @@ _COLUMNS: Final = pa.schema(
     [
         ("state", pa.string()), ("rule", pa.string()), ("stage", pa.string()), ("name", pa.string()),
         ("value", pa.float64()), ("base_value", pa.float64()), ("limit", pa.float64()), ("reason", pa.string()),
-        ("module_path", pa.string()), ("source_file", pa.string()), ("source_line", pa.int32()),
-        ("base_nid", pa.int64()), ("head_nid", pa.int64()),
+        ("overlay", pa.string()), ("module_path", pa.string()), ("source_file", pa.string()),
+        ("source_line", pa.int32()), ("base_nid", pa.int64()), ("head_nid", pa.int64()),
     ]
 )  # fmt: skip
 
@@ -38,8 +38,8 @@ class Check:
 
     Attributes:
         result: One row per finding, what tripped first: state (``tripped``, ``not enough data``, ``note``, ``passed``),
-            rule, stage, name, value, base_value, limit, reason, module_path, source_file, source_line, base_nid,
-            head_nid.
+            rule, stage, name, value, base_value, limit, reason, overlay, module_path, source_file, source_line,
+            base_nid, head_nid.
         rules: The rules as they were given.
         runs: Ids of the newest head and of the newest base, which the page shows.
         heads: Ids of all runs that were checked.
@@ -126,27 +126,35 @@ def _find(rule: Rule, sides: Sides) -> list[Finding]:
     if rule.subject in (FALLBACK, COVERAGE):
         judge: Callable[[Rule, Sides], list[Finding]] = counts.fallback if rule.subject == FALLBACK else counts.coverage
         return judge(rule, sides)
-    derived = None
-    base, head = _cells(sides, rule.subject)
-    if not any([*base, *head]) and (derived := latency.statistic(rule.subject)):
-        base, head = _cells(sides, _LATENCY)
-    kinds = {cell.kind for cells in (*base, *head) for cell in cells.values()}
-    if not kinds:
-        raise _unknown(rule, sides)
-    if derived or kinds == {"latency"}:
-        return latency.judge(rule, sides, base, head, derived)
-    return accuracy.judge(rule, sides, base, head[-1])
+    derived, metric = None, rule.subject
+    if not (overlays := _overlays(sides, metric)) and (derived := latency.statistic(metric)):
+        overlays = _overlays(sides, metric := _LATENCY)
+    if not overlays:
+        known = sorted({*sides.metrics(), COVERAGE})
+        raise QueryError(f"neither run has the metric {rule.subject!r}", hint=hints.among(rule.subject, known))
+    found: list[Finding] = []
+    for old, new in overlays:
+        base = [sides.cells(run, metric, old, rule.stage) for run in sides.base]
+        head = [sides.cells(run, metric, new, rule.stage) for run in sides.head]
+        kinds = {cell.kind for cells in (*base, *head) for cell in cells.values()}
+        if derived or kinds == {"latency"}:
+            judged = latency.judge(rule, sides, base, head, derived)
+        elif kinds:
+            judged = accuracy.judge(rule, sides, base, head[-1])
+        else:
+            continue
+        held = new if any(head) else old
+        found += [replace(finding, overlay=held) for finding in judged]
+    return found or [Finding(rule.text, NOT_ENOUGH, f"no node has {rule.subject}", stage=rule.stage)]
 
 
-def _cells(sides: Sides, metric: str) -> tuple[list[accuracy.Cells], list[accuracy.Cells]]:
-    return [sides.cells(run, metric) for run in sides.base], [sides.cells(run, metric) for run in sides.head]
-
-
-def _unknown(rule: Rule, sides: Sides) -> QueryError:
-    runs = sides.base[-1], sides.head[-1]
-    held = [row["metric"] for run in runs for row in sides.store.rows_of("_held_metrics", run.run_id).to_pylist()]
-    known = sorted({*(name for name in held if name), COVERAGE})
-    return QueryError(f"neither run has the metric {rule.subject!r}", hint=hints.among(rule.subject, known))
+def _overlays(sides: Sides, metric: str) -> list[tuple[str, str]]:
+    """Returns the overlays that hold a metric, as a pair of names in base and head: one that was named anew is one."""
+    base, head = sides.overlays(sides.base, metric), sides.overlays(sides.head, metric)
+    gone, new = [name for name in base if name not in head], [name for name in head if name not in base]
+    if len(gone) == len(new) == 1:
+        return [*((name, name) for name in base if name in head), (gone[0], new[0])]
+    return [(name, name) for name in dict.fromkeys([*base, *head])]
 
 
 def _table(store: Store, sides: Sides, found: Sequence[Finding]) -> pa.Table:
@@ -162,7 +170,8 @@ def _table(store: Store, sides: Sides, found: Sequence[Finding]) -> pa.Table:
             {
                 "state": finding.state, "rule": finding.rule, "stage": place.get("stage", finding.stage),
                 "name": place.get("name"), "value": finding.value, "base_value": finding.base_value,
-                "limit": finding.limit, "reason": finding.reason, "module_path": place.get("module_path"),
+                "limit": finding.limit, "reason": finding.reason,
+                "overlay": finding.overlay, "module_path": place.get("module_path"),
                 "source_file": place.get("source_file"), "source_line": place.get("source_line"),
                 "base_nid": old.get("nid"), "head_nid": new.get("nid"),
             }

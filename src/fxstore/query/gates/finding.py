@@ -26,6 +26,7 @@ class Finding:
         base_value: The base's value, or None.
         limit: The last value that would have kept the rule, or None.
         stage: The stage, where the finding is about one and not about a node.
+        overlay: The overlay that it is about; the base's where the head has none.
     """
 
     rule: str
@@ -37,3 +38,4 @@ class Finding:
     base_value: float | None = None
     limit: float | None = None
     stage: str | None = None
+    overlay: str | None = None

@@ -83,8 +83,8 @@ def judge(rule: Rule, sides: Sides, base: list[Cells], head: list[Cells], derive
         head: What each run of the head holds.
         derived: How the metric comes from the samples; None where it is stored as such.
     """
-    before = [_measured(rule, cells, derived) for cells in base]
-    after = [_measured(rule, cells, derived) for cells in head]
+    before = [_measured(cells, derived) for cells in base]
+    after = [_measured(cells, derived) for cells in head]
     notes = _normalize(rule, before, after) if rule.factor is not None else []
     found: list[Finding] = []
     passed = 0
@@ -98,11 +98,11 @@ def judge(rule: Rule, sides: Sides, base: list[Cells], head: list[Cells], derive
     return [*found, *notes, *([Finding(rule.text, PASSED, f"{passed} nodes keep it")] if passed else [])]
 
 
-def _measured(rule: Rule, cells: Cells, derived: Statistic | None) -> _Measured:
+def _measured(cells: Cells, derived: Statistic | None) -> _Measured:
     found = _Measured({}, {})
     for node, cell in cells.items():
         samples = derived.of(cell) if derived else [v for v, b in zip(cell.values, cell.broken, strict=True) if b == 2]
-        if samples and rule.stage in (None, cell.stage):
+        if samples:
             found.samples[node] = samples
             found.values[node] = derived.value(samples) if derived else median(samples)
     return found

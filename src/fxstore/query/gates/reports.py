@@ -63,7 +63,8 @@ def _command(row: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any]) -> str:
     place = "/".join(part for part in (row["stage"], row["name"]) if part)
-    return f"{place}: {row['reason']}" if place else str(row["reason"])
+    said = f"{place}: {row['reason']}" if place else str(row["reason"])
+    return f"{said} ({row['overlay']})" if row["overlay"] else said
 
 
 def _relative(path: str) -> str:

@@ -49,6 +49,7 @@ class Sides:
         self.base = list(base)
         self.head = list(head)
         self._keys: dict[str, dict[int, Key]] = {}
+        self._held: dict[str, list[dict[str, Any]]] = {}
 
     @cached_property
     def origins(self) -> dict[int, int]:
@@ -66,12 +67,26 @@ class Sides:
             return self.origins.get(node[1]), node[1]
         return (node[1] if node[0] == self.base[-1].run_id else None), None
 
-    def cells(self, run: CommittedRun, metric: str) -> dict[Key, Cell]:
-        """Returns what a run holds of a metric, node by node."""
+    def overlays(self, runs: Sequence[CommittedRun], metric: str) -> list[str]:
+        """Returns the names of the overlays of some runs that hold a metric."""
+        return sorted({row["overlay"] for run in runs for row in self._held_by(run) if row["metric"] == metric})
+
+    def metrics(self) -> set[str]:
+        """Returns the metrics that the newest runs hold."""
+        return {row["metric"] for run in (self.base[-1], self.head[-1]) for row in self._held_by(run) if row["metric"]}
+
+    def _held_by(self, run: CommittedRun) -> list[dict[str, Any]]:
+        if run.run_id not in self._held:
+            self._held[run.run_id] = self.store.rows_of("_held_metrics", run.run_id).to_pylist()
+        return self._held[run.run_id]
+
+    def cells(self, run: CommittedRun, metric: str, overlay: str, stage: str | None) -> dict[Key, Cell]:
+        """Returns what an overlay of a run holds of a metric, node by node, in one stage or in all."""
         keys = self._keys_of(run)
         rows: dict[int, list[dict[str, Any]]] = {}
-        for row in self.store.rows_of("_gate_values", run.run_id, metric).to_pylist():
-            rows.setdefault(row["ordinal"], []).append(row)
+        for row in self.store.rows_of("_gate_values", run.run_id, metric, overlay).to_pylist():
+            if stage in (None, row["stage"]):
+                rows.setdefault(row["ordinal"], []).append(row)
         return {keys.get(ordinal, (run.run_id, ordinal)): _cell(found) for ordinal, found in rows.items()}
 
     def named(self, run: CommittedRun, rows: Sequence[dict[str, Any]]) -> dict[Key, dict[str, Any]]:

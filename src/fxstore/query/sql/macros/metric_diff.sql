@@ -1,9 +1,9 @@
-CREATE MACRO metric_diff(base, head, metric) AS TABLE
+CREATE MACRO metric_diff(base, head, metric, overlay := NULL) AS TABLE
 WITH matched AS MATERIALIZED (
     SELECT c.base AS before, c.head AS after FROM _run_changes(base, head) AS c WHERE c.base IS NOT NULL AND c.head IS NOT NULL
 ),
-b AS MATERIALIZED (SELECT r.* FROM _ranked(metric, base, NULL, NULL, NULL) AS r),
-h AS MATERIALIZED (SELECT r.* FROM _ranked(metric, head, NULL, NULL, NULL) AS r),
+b AS MATERIALIZED (SELECT r.* FROM _ranked(metric, base, NULL, overlay, NULL) AS r),
+h AS MATERIALIZED (SELECT r.* FROM _ranked(metric, head, NULL, overlay, NULL) AS r),
 valued AS (
     SELECT coalesce(k.before, b.ordinal) AS before, k.after, b.value AS base_value, b.better, b.broken AS base_broken
     FROM b LEFT JOIN matched AS k ON k.before = b.ordinal

@@ -1,9 +1,9 @@
--- The rows of one metric of a run as a gate sees them: the overlay and scope that a ranking chooses, every port and
--- sample; value is NULL where there is none.
-CREATE MACRO _gate_values(p_run, p_metric) AS TABLE
+-- The rows of one metric of a run in its newest overlay of a name as a gate sees them: the scope that a ranking chooses,
+-- every port and sample; value is NULL where there is none.
+CREATE MACRO _gate_values(p_run, p_metric, p_overlay) AS TABLE
 SELECT m.ordinal, m.stage, m.value, coalesce(m.reason, 'no data') AS reason, m.kind, m.unit, m.better,
        CASE WHEN m.value IS NOT NULL THEN _broken(m.value, m.identical) END AS broken
-FROM _measured(p_metric, p_run, NULL, NULL, NULL) AS m ORDER BY m.ordinal, m.sample, m.port;
+FROM _measured(p_metric, p_run, NULL, p_overlay, NULL) AS m ORDER BY m.ordinal, m.sample, m.port;
 
 -- The nodes of a run that have a number of accuracy, and those that could have one.
 CREATE MACRO _gate_coverage(p_run) AS TABLE
