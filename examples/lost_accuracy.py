@@ -26,6 +26,7 @@ class Block(nn.Module):
         self.pointwise_norm = nn.BatchNorm2d(channels)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Returns what both convolutions make of a picture."""
         x = torch.relu(self.depthwise_norm(self.depthwise(x)))
         return torch.relu(self.pointwise_norm(self.pointwise(x)))
 
@@ -40,6 +41,7 @@ class KeywordSpotter(nn.Module):
         self.head = nn.Linear(channels, 12)
 
     def forward(self, spectrogram: Tensor) -> Tensor:
+        """Returns a score for each word."""
         x = self.blocks(torch.relu(self.stem(spectrogram)))
         return self.head(x.mean((2, 3)))
 
