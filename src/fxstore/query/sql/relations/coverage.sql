@@ -2,7 +2,7 @@ CREATE VIEW coverage AS
 WITH said AS (
     SELECT m.run_key, m.overlay, m.ordinal, bool_or(m.value IS NOT NULL OR m.text IS NOT NULL) AS measured,
            coalesce(min(m.reason), 'no data') AS reason
-    FROM _metrics AS m WHERE m.ordinal IS NOT NULL GROUP BY ALL
+    FROM _metrics AS m WHERE m.ordinal IS NOT NULL GROUP BY m.run_key, m.overlay, m.ordinal
 ),
 placed AS (
     SELECT s.*, g.stage
@@ -17,16 +17,17 @@ expected AS (
     ANTI JOIN said AS s ON s.run_key = o.run_key AND s.overlay = o.overlay AND s.ordinal = n.ordinal
 ),
 counted AS (
-    SELECT run_key, overlay, stage, measured, CASE WHEN NOT measured THEN reason END AS reason, count(*) AS nodes
-    FROM (SELECT run_key, overlay, stage, ordinal, measured, reason FROM placed
-          UNION ALL SELECT run_key, overlay, stage, ordinal, measured, reason FROM expected)
-    GROUP BY ALL
+    SELECT e.run_key, e.overlay, e.stage, e.measured, e.reason, count(*) AS nodes
+    FROM (SELECT p.run_key, p.overlay, p.stage, p.measured, CASE WHEN NOT p.measured THEN p.reason END AS reason
+          FROM placed AS p
+          UNION ALL SELECT x.run_key, x.overlay, x.stage, x.measured, x.reason FROM expected AS x) AS e
+    GROUP BY e.run_key, e.overlay, e.stage, e.measured, e.reason
 )
 SELECT r.run_id, _top(c.run_key, c.overlay) AS overlay_id, c.stage, sum(c.nodes)::BIGINT AS nodes,
        coalesce(sum(c.nodes) FILTER (WHERE c.measured), 0)::BIGINT AS measured,
        coalesce(sum(c.nodes) FILTER (WHERE NOT c.measured), 0)::BIGINT AS not_measured,
-       coalesce(map_from_entries(list((c.reason, c.nodes) ORDER BY c.nodes DESC, c.reason) FILTER (WHERE NOT c.measured)),
-                MAP {}::MAP(VARCHAR, BIGINT)) AS reasons
+       map_from_entries(coalesce(list((c.reason, c.nodes) ORDER BY c.nodes DESC, c.reason) FILTER (WHERE NOT c.measured),
+                                 [])) AS reasons
 FROM counted AS c JOIN _runs AS r ON r.run_key = c.run_key
 GROUP BY c.run_key, r.run_id, c.overlay, c.stage;
 COMMENT ON VIEW coverage IS 'One row per overlay and stage that it measures: how many of its nodes have a value. Nodes that call nothing (inputs, parameters) count only where the overlay mentions them.';

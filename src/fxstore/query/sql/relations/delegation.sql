@@ -9,12 +9,12 @@ inner_graphs AS (
 ),
 sizes AS (
     SELECT i.structure_hash, i.ordinal, count(*) AS inner_nodes, count(*) FILTER (WHERE n.op LIKE 'call_%') AS inner_ops
-    FROM inner_graphs AS i JOIN _nodes AS n ON n.graph_hash = i.graph_hash GROUP BY ALL
+    FROM inner_graphs AS i JOIN _nodes AS n ON n.graph_hash = i.graph_hash GROUP BY i.structure_hash, i.ordinal
 ),
 handle_lists AS (
     SELECT i.structure_hash, i.ordinal, list(DISTINCT h.handle ORDER BY h.handle) AS handles
     FROM inner_graphs AS i JOIN _handles AS h ON h.graph_hash = i.graph_hash
-    WHERE h.namespace = 'debug_handle' GROUP BY ALL
+    WHERE h.namespace = 'debug_handle' GROUP BY i.structure_hash, i.ordinal
 )
 SELECT r.run_id, _nid(r.run_key, c.ordinal) AS nid, c.backend, coalesce(s.inner_nodes, 0) AS inner_nodes,
        coalesce(h.handles, []::BIGINT[]) AS handles, coalesce(s.inner_ops, 0) AS inner_ops, c.stage, c.name

@@ -1,14 +1,7 @@
 CREATE VIEW provenance AS
-WITH RECURSIVE chain AS (
-    SELECT o.graph_hash, o.position, o.branch, 1 AS hop, o.source FROM _origins AS o
-    UNION ALL
-    SELECT c.graph_hash, c.position, c.branch, c.hop + 1, s.parent
-    FROM chain AS c JOIN _sources AS s ON s.graph_hash = c.graph_hash AND s.source = c.source
-    WHERE s.parent IS NOT NULL
-)
 SELECT _nid(g.run_key, g.base + c.position) AS nid, c.hop, c.branch, s.name AS ancestor_name,
        _nid(g.run_key, a.ordinal) AS ancestor_nid, s.pass_name, s.action, s.target AS ancestor_target, g.run_id
-FROM chain AS c
+FROM _chain AS c
 JOIN _sources AS s ON s.graph_hash = c.graph_hash AND s.source = c.source
 JOIN _run_graph AS g ON g.graph_hash = c.graph_hash
 LEFT JOIN _ancestors AS a ON a.structure_hash = g.structure_hash AND a.graph = g.graph AND a.source = c.source;

@@ -1,0 +1,86 @@
+"""A store's relations in a DataFusion context.
+
+>>> import datafusion
+>>> from fxstore.datafusion import register
+>>> context = datafusion.SessionContext()  # doctest: +SKIP
+>>> register(context, "fxstore-runs")  # doctest: +SKIP
+>>> context.sql("SELECT op_type, sum(nodes) FROM operators GROUP BY op_type").show()  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from fxstore.query import portable
+
+# The nearest that sqlglot knows: where NULLs sort, and how an anti join is said.
+_DIALECT: Final = "postgres"
+
+
+def register(context: Any, path: str | os.PathLike[str], *, prefix: str = "") -> tuple[str, ...]:
+    """Makes each relation of a store a view of a DataFusion context.
+
+    The views show the runs that the store has now; register again to see later ones.
+
+    Args:
+        context: A ``datafusion.SessionContext``.
+        path: The store.
+        prefix: Begins the name of each view: for two stores in one context, or where ``nodes`` is a table already.
+
+    Returns:
+        The names of the views that are for use. Private ones, which begin with an underscore, come with them.
+
+    Raises:
+        StoreError: There is no store at the path.
+        UsageError: The prefix cannot begin a name.
+    """
+    import pyarrow.dataset as ds
+
+    found = portable.snapshot(path)
+    views = portable.views(_DIALECT, _rewrite, prefix)
+    for name, files in found.files.items():
+        _put(context, prefix + name, ds.dataset(files, schema=found.schemas[name], format="parquet"))
+    for name, table in found.tables.items():
+        _put(context, prefix + name, ds.dataset(table))
+    for name, query in views.items():
+        context.sql(f"CREATE OR REPLACE VIEW {name} AS {query}")
+    return portable.public(prefix)
+
+
+def ask(context: Any, question: str, *, prefix: str = "", **values: str | float | None) -> Any:
+    """Returns the answer to a question over all runs of a store that is registered, as a frame.
+
+    Args:
+        question: As :func:`fxstore.spark.ask` has them.
+        prefix: The one that the store is registered with.
+        values: What the question takes.
+
+    Raises:
+        UsageError: There is no such question, or it takes something else.
+    """
+    return context.sql(portable.question(question, values, _DIALECT, _rewrite, prefix))
+
+
+def _put(context: Any, name: str, dataset: pa.dataset.Dataset) -> None:
+    if context.table_exist(name):
+        context.deregister_table(name)
+    context.register_dataset(name, dataset)
+
+
+def _rewrite(query: exp.Expression) -> exp.Expression:
+    """Writes a map as its keys and its values, and what has another name."""
+    for asked in list(query.find_all(exp.IsNan)):
+        asked.replace(exp.Anonymous(this="isnan", expressions=[asked.this]))
+    for made in list(query.find_all(exp.MapFromEntries)):
+        (entries,) = made.find_all(exp.Tuple)
+        made.replace(exp.func("MAP", *(_only(made.this, entries, part) for part in entries.expressions)))
+    return query
+
+
+def _only(whole: exp.Expression, entries: exp.Tuple, part: exp.Expression) -> exp.Expression:
+    """Returns a list of entries as one of a part of each."""
+    return whole.transform(lambda node: part.copy() if node == entries else node)
