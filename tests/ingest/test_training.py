@@ -257,9 +257,105 @@ def test_sizes_and_roles_of_plain_graphs() -> None:
     assert byte_size("float32", ("s0", "3")) is None
     assert byte_size(None, None) is None
     backward = Part(
-        inputs={"a": SAVED, "g": "tangent"}, ops={"f": "sin", "b": "cos"}, outputs=[("b", "backward_output")]
+        inputs={"a": SAVED, "g": "tangent"},
+        ops={"f": ("f", "sin"), "b": ("b", "cos")},
+        outputs=[("b", "backward_output")],
     )
-    told = roles(Part(inputs={"x": "input"}, ops={"f": "cos", "a": "tan"}, outputs=[("a", SAVED)]), backward)
+    told = roles(
+        Part(inputs={"x": "input"}, ops={"f": ("f", "cos"), "a": ("a", "tan")}, outputs=[("a", SAVED)]), backward
+    )
     assert told["forward"]["f"] == ["forward"]  # another operator of that name is no recomputation
     assert told["backward"]["f"] == ["backward"]
     assert told["forward"]["a"] == ["saved", "forward"]
+
+
+@pytest.fixture(scope="module")
+def checkpointed() -> Any:
+    """A block with dropout, checkpointed, so that its random operators run again in backward."""
+    torch = pytest.importorskip("torch")
+    from torch.utils.checkpoint import checkpoint
+
+    from fxstore.ingest import capture_joint
+
+    class Block(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch.nn.ModuleList(
+                torch.nn.Sequential(
+                    torch.nn.Linear(8, 8), torch.nn.Dropout(0.5), torch.nn.ReLU(), torch.nn.Dropout(0.1)
+                )
+                for _ in range(2)
+            )
+
+        def forward(self, x: Any) -> Any:
+            for layer in self.layers:
+                x = checkpoint(layer, x, use_reentrant=False)
+            return x.sum()
+
+    return capture_joint(Block().train(), (torch.randn(4, 8),))
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_random_operators_that_run_again_are_recomputed_and_their_states_saved(
+    marked: bool, checkpointed: Any, store: Store
+) -> None:
+    graphs = copy.deepcopy(checkpointed)
+    for graph in (graphs.joint, graphs.forward, graphs.backward):
+        for node in graph.graph.nodes if not marked else ():
+            node.meta.pop("fxstore_joint_node", None)  # as graphs are that others captured
+    store.ingest(graphs)
+    joint, forward, backward = (by_role(store, stage) for stage in ("joint", "forward", "backward"))
+    assert len(backward["tangent"]) == len(joint["tangent"]) == 1
+    states = {n.name for n in graphs.backward.graph.nodes if n.name.startswith("rng_state_output")}
+    assert len(states) == 4
+    assert states < backward["saved"]
+    random = {name for name in joint["recomputed"] if name.startswith("native_dropout")}
+    assert len(random) == 4
+    assert {name for name in forward["recomputed"] if name.startswith("run_and_save")} == {
+        "run_and_save_rng_state", *(f"run_and_save_rng_state_{i}" for i in (1, 2, 3))
+    }  # fmt: skip
+    pairs = store.sql(
+        "SELECT f.name, b.name FROM links l JOIN nodes f ON f.nid = l.src_nid JOIN nodes b ON b.nid = l.dst_nid"
+        " WHERE f.stage = 'forward' AND b.name LIKE 'rng_state_output%' ORDER BY b.name"
+    ).fetchall()
+    saving = [
+        next(user.name for user in node.users if user.args[1] == 0)
+        for node in graphs.forward.graph.nodes
+        if node.name.startswith("run_and_save")
+    ]
+    assert pairs == list(zip(saving, sorted(states), strict=True))
+    assert "op" not in joint
+
+
+def test_inputs_and_gradients_say_what_they_stand_for(network: Any, store: Store) -> None:
+    from fxstore.ingest import capture_joint
+
+    store.ingest(capture_joint(*network))
+    said = "json_extract_string(attrs, '$.stands_for')"
+    rows = store.sql(
+        f"SELECT role, target, {said} FROM nodes WHERE stage = 'joint' AND op = 'placeholder' ORDER BY position"
+    ).fetchall()
+    names = ["norm.weight", "norm.bias", "query.weight", "query.bias", "shift"]
+    assert [(role, target) for role, target, _ in rows] == [
+        *(("parameter", name) for name in names[:4]),
+        ("buffer", "shift"),
+        ("input", "input 0"),
+        ("tangent", "gradient of output 0"),
+    ]
+    assert all(target == spoken for _, target, spoken in rows)
+    gradients = store.sql(
+        f"SELECT {said} FROM nodes WHERE stage = 'backward' AND {said} LIKE 'gradient of %.%'"
+    ).fetchall()
+    assert sorted(gradients) == sorted((f"gradient of {name}",) for name in names[:4])
+
+
+def test_a_gradient_is_no_counterpart_of_what_it_is_a_gradient_of(network: Any, store: Store) -> None:
+    from fxstore.ingest import capture_joint
+
+    store.ingest(capture_joint(*network))
+    wrong = store.sql(
+        "SELECT f.name, b.name FROM links l JOIN nodes f ON f.nid = l.src_nid JOIN nodes b ON b.nid = l.dst_nid"
+        " WHERE f.stage = 'forward' AND b.stage = 'backward' AND b.role NOT IN ('saved', 'recomputed')"
+        " AND (l.note IS NULL OR l.note NOT LIKE 'seq_nr%')"
+    ).fetchall()
+    assert wrong == []

@@ -20,6 +20,7 @@ def rows(roles: list[str]) -> pa.Table:
     n = len(roles)
     names = [f"n{i}" for i in range(n)]
     columns = {"op_type": names, "role": roles, "name": names, "module_path": pa.nulls(n, pa.string())}
+    columns |= {"op": ["call_function"] * n, "target": names}
     return pa.table(columns)
 
 

@@ -67,11 +67,18 @@ class Told:
         roles: Roles, the main one first.
         signature: What a placeholder stands for.
         chains: Provenance, nearest ancestor first.
+        targets: What is recorded as a placeholder's target, which torch gives no more than its name.
+        attrs: What is kept as JSON besides.
     """
 
     roles: Mapping[str, Sequence[str]] = field(default_factory=dict)
     signature: Mapping[str, str] = field(default_factory=dict)
     chains: Mapping[str, list[Link]] = field(default_factory=dict)
+    targets: Mapping[str, str] = field(default_factory=dict)
+    attrs: Mapping[str, dict[str, object]] = field(default_factory=dict)
+
+
+_NOTHING = Told()
 
 
 def capture_module(
@@ -173,7 +180,8 @@ class _Capture:
         builder = scope.builder
         target, kind = self._target(node, held)
         delegate = _delegate(node, scope.module) if kind == _CALL_DELEGATE else None
-        main, *further = (scope.told and scope.told.roles.get(node.name)) or [role]
+        told = scope.told or _NOTHING
+        main, *further = told.roles.get(node.name) or [role]
         called = node.op.startswith("call_")
         port = port_of(node) if kind == "getitem" else 0
         position = len(builder.positions)
@@ -192,13 +200,13 @@ class _Capture:
         builder.node(
             node.name,
             node.op,
-            target,
+            told.targets.get(node.name, target),
             "delegate" if delegate else role if main == "op" else main,
             kind=kind,
             values=values_of(node),
             place=self._place(node),
             backend=delegate or (scope.backend if node.op == "call_function" else None),
-            attrs=attrs,
+            attrs=attrs | told.attrs.get(node.name, {}),
         )
         for other in further:
             builder.role(position, other)

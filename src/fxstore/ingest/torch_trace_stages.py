@@ -139,7 +139,7 @@ _KINDS = {JOINT: FORWARD_OUTPUT, FORWARD: FORWARD_OUTPUT, BACKWARD: BACKWARD_OUT
 
 def _part(printed: Printed, stage: str) -> Part:
     """Returns what a printed graph tells about itself: roles by torch's own descriptors."""
-    part = Part()
+    part, targets = Part(), dict[str, str]()
     for node in printed.nodes:
         op, target = node.computed.op, node.computed.target
         part.sizes[node.name] = byte_size(node.about.value.dtype, node.about.value.shape)
@@ -147,10 +147,11 @@ def _part(printed: Printed, stage: str) -> Part:
             part.inputs[node.name] = _role_of_input(node.says, stage)
             continue
         if op.startswith("call_"):
-            part.ops[node.name] = target
+            part.ops[node.name] = node.name, target
+            targets[node.name] = target
         first = next((leaf for _, leaf in node.computed.args if isinstance(leaf, Ref)), None)
         shares = op_type(target) in VIEWS or (
-            target == "_operator.getitem" and first is not None and op_type(part.ops.get(first.name, "")) in VIEWS
+            target == "_operator.getitem" and first is not None and op_type(targets.get(first.name, "")) in VIEWS
         )
         if first is not None and shares:
             part.views[node.name] = first.name

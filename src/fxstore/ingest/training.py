@@ -8,7 +8,7 @@ nodes forward that stand in the backward graph only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -39,18 +39,21 @@ class Part:
 
     Attributes:
         inputs: Name of each placeholder, and its role: ``input``, ``parameter``, ``buffer``, ``tangent``, ``saved``.
-        ops: Name of each operator, and its target.
+        ops: Name of each operator, and what it is: equal for the copies of one node in several graphs, and for nothing
+            else.
         outputs: Name of each value that is returned, and what it is returned as: :data:`FORWARD_OUTPUT`,
             :data:`BACKWARD_OUTPUT` or :data:`SAVED`; in order.
         views: For each view, the node whose memory it shares.
         sizes: Bytes of each tensor; None where its shape is symbolic.
+        taken: Of a backward graph, for each placeholder that is saved the forward graph's value.
     """
 
     inputs: dict[str, str] = field(default_factory=dict)
-    ops: dict[str, str] = field(default_factory=dict)
+    ops: dict[str, Hashable] = field(default_factory=dict)
     outputs: list[tuple[str, str]] = field(default_factory=list)
     views: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, int | None] = field(default_factory=dict)
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,33 +114,30 @@ def roles(forward: Part, backward: Part, joint: Part | None = None) -> dict[str,
 
     What stands in no more than its own graph keeps the role that its own graph tells.
     """
+    parts = {"forward": forward, "backward": backward} | ({"joint": joint} if joint is not None else {})
+    return {name: _roles(part, forward, backward) for name, part in parts.items()}
+
+
+def _roles(part: Part, forward: Part, backward: Part) -> dict[str, list[str]]:
     saved = {name for name, kind in forward.outputs if kind == SAVED}
-    both = {name for name, target in forward.ops.items() if backward.ops.get(name) == target}
-    found = {
-        "forward": _roles(forward, forward, backward, saved, both),
-        "backward": _roles(backward, forward, backward, saved, both),
-    }
-    if joint is not None:
-        found["joint"] = _roles(joint, forward, backward, saved, both)
-    return found
-
-
-def _roles(part: Part, forward: Part, backward: Part, saved: set[str], both: set[str]) -> dict[str, list[str]]:
+    ran, saves = set(forward.ops.values()), {forward.ops[name] for name in saved if name in forward.ops}
+    ran_again = set(backward.ops.values())
     returned: dict[str, list[str]] = {}
     for name, kind in part.outputs:
         if kind != SAVED:
             returned.setdefault(name, []).append(kind)
     found = {}
     for name, own in part.inputs.items():
-        further = [SAVED] if name in saved else []
-        further += [forward.inputs[name]] if part is backward and name in forward.inputs else []
+        value = backward.taken.get(name, name) if part is backward else name
+        further = [SAVED] if value in saved else []
+        further += [forward.inputs[value]] if part is backward and value in forward.inputs else []
         found[name] = list(dict.fromkeys([own, *further, *returned.get(name, ())]))
-    for name, target in part.ops.items():
+    for name, what in part.ops.items():
         given = set(returned.get(name, ()))
-        given |= {"forward"} if forward.ops.get(name) == target else set()
-        given |= {"backward"} if backward.ops.get(name) == target else set()
-        given |= {"recomputed"} if name in both else set()
-        given |= {SAVED} if name in saved and forward.ops.get(name) == target else set()
+        given |= {"forward"} if what in ran else set()
+        given |= {"backward"} if what in ran_again else set()
+        given |= {"recomputed"} if what in ran and what in ran_again else set()
+        given |= {SAVED} if what in saves else set()
         found[name] = [role for role in _MAIN if role in given] or ["op"]
     return found
 

@@ -4,7 +4,19 @@ from fxstore.layout.align import Stretch, align, stretched
 from fxstore.layout.beside import agrees
 from fxstore.layout.columns import Columns, columns
 from fxstore.layout.drawing import draw
-from fxstore.layout.model import Drawing, Folding
+from fxstore.layout.model import Drawing, Folding, Sides
 from fxstore.layout.wrap import wrapped
 
-__all__ = ["Columns", "Drawing", "Folding", "Stretch", "agrees", "align", "columns", "draw", "stretched", "wrapped"]
+__all__ = [
+    "Columns",
+    "Drawing",
+    "Folding",
+    "Sides",
+    "Stretch",
+    "agrees",
+    "align",
+    "columns",
+    "draw",
+    "stretched",
+    "wrapped",
+]

@@ -6,7 +6,6 @@ convex, so blocks that are drawn as one item each never form a cycle.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -60,7 +59,7 @@ class Tree:
         items: Per block the numbers of its items: a node's own, or ``n`` + a block's.
         home: (n) block of each node.
         slot: (n + B) place of each item within its block.
-        aside: (B) whether its two items are the two sides of a training graph.
+        aside: (B) whether its items are the sides of a training graph.
     """
 
     parent: Longs
@@ -79,7 +78,8 @@ def build_tree(
     starts: Longs,
     far: Longs,
     level: Longs,
-    late: Sequence[bool],
+    side: Sequence[int],
+    boxes: Sequence[int],
     added: Sequence[bool],
 ) -> Tree:
     """Returns the blocks of a graph.
@@ -91,23 +91,25 @@ def build_tree(
         starts: First node of each component.
         far: The last consumer of each node, or the node itself.
         level: Length of the longest path to each node.
-        late: Whether each node is on the backward side, which comes last in its component.
+        side: Side of each node, which does not fall within a component.
+        boxes: Module whose box each side is.
         added: Whether each node has no counterpart in a drawing that this one stands beside. Such nodes alone do not
             make a block so long that it is cut.
     """
     n = len(module)
     roots = []
     for lo, hi in pairwise([*starts.tolist(), n]):
-        turn = bisect_left(late, True, lo, hi)
-        sides = [(a, b) for a, b in ((lo, turn), (turn, hi)) if a < b]
-        halves: list[Run] = []
-        for side in sides:
-            runs = _nest(modules, module, own, *side)
+        turns = [lo, *(v for v in range(lo + 1, hi) if side[v] != side[v - 1]), hi]
+        parts: list[int | Run] = []
+        for first, end in pairwise(turns):
+            runs = _nest(modules, module, own, first, end)
             _simplify(runs)
             for run in runs:
                 _cut(run, far, level, added)
-            halves.append(runs[0])
-        roots.append(halves[0] if len(halves) == 1 else Run(-1, lo, items=[*halves], aside=True))
+            if len(turns) > 2:
+                runs[0].module = boxes[side[first]]
+            parts.append(runs[0])
+        roots.append(runs[0] if len(parts) == 1 else Run(-1, lo, items=parts, aside=True))
     return _number(roots, n)
 
 

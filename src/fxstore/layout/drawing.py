@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fxstore.layout.compose import compose
-from fxstore.layout.model import Drawing
+from fxstore.layout.model import Drawing, Sides
 from fxstore.layout.plan import make_plan
 
 
@@ -19,7 +19,7 @@ def draw(
     sizes: Sequence[tuple[float, float]],
     edges: Sequence[tuple[int, int]],
     paths: Sequence[str | None],
-    backward: Sequence[bool] | None = None,
+    sides: Sides | None = None,
     beside: Sequence[tuple[float, float] | None] | None = None,
 ) -> Drawing:
     """Draws a graph, nodes given in program (topological) order.
@@ -28,8 +28,8 @@ def draw(
         sizes: Width and height of each node's box.
         edges: Source and target of each edge, as indices into ``sizes``; repeats and self loops are allowed.
         paths: Module path of each node (``'layer.0.attn'``), or None where it has none.
-        backward: Which nodes of a training graph belong to its backward side: forward is drawn on the left, backward on
-            the right below it, saved values between them. What follows from a backward node is backward too.
+        sides: The sides of a training graph: each is a titled box, right of the one before and below it. What follows
+            from a node is on its side or on a later one.
         beside: Centre of each node's counterpart in a drawing that this one stands beside, None where it has none:
             what stands in one row here has the order of its counterparts, and what stood above something does here.
             With NaN for y only the order of rows is taken over, and less moves.
@@ -44,10 +44,10 @@ def draw(
     boxes = np.array(sizes, np.float64).reshape(-1, 2)
     nowhere = math.nan, math.nan
     wishes = np.array([place or nowhere for place in beside or [None] * len(boxes)], np.float64).reshape(-1, 2)
-    _check(boxes, edges, paths, backward, wishes)
+    _check(boxes, edges, paths, sides, wishes)
     with _without_collecting():
         added = (np.isnan(wishes[:, 0]) & (beside is not None)).tolist()
-        return compose(boxes, make_plan(len(boxes), edges, paths, backward, added), wishes)
+        return compose(boxes, make_plan(len(boxes), edges, paths, sides, added), wishes)
 
 
 @contextmanager
@@ -66,13 +66,15 @@ def _check(
     boxes: npt.NDArray[np.float64],
     edges: Sequence[tuple[int, int]],
     paths: Sequence[str | None],
-    backward: Sequence[bool] | None,
+    sides: Sides | None,
     wishes: npt.NDArray[np.float64],
 ) -> None:
     if len(paths) != len(boxes):
         raise ValueError(f"{len(boxes)} sizes but {len(paths)} paths: give one of each per node")
-    if backward is not None and len(backward) != len(boxes):
-        raise ValueError(f"{len(boxes)} sizes but {len(backward)} backward marks: give one of each per node")
+    if sides is not None and len(sides.of) != len(boxes):
+        raise ValueError(f"{len(boxes)} sizes but {len(sides.of)} sides: give one of each per node")
+    if sides is not None and not all(0 <= side < len(sides.names) for side in sides.of):
+        raise ValueError(f"sides must be 0 to {len(sides.names) - 1}: each is an index into their names")
     if len(wishes) != len(boxes):
         raise ValueError(f"{len(boxes)} sizes but {len(wishes)} places of counterparts: give one of each per node")
     if not np.all(np.isfinite(boxes) & (boxes >= 0)):

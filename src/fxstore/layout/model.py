@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +17,19 @@ TOP, MIDDLE, BOTTOM = 0, 1, 2
 """Where in its row an item stands that is not as tall as the row."""
 GAP_PARTS = 24
 """Between two components."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The sides of a training graph, in the order in which they are computed.
+
+    Attributes:
+        names: What is written over each.
+        of: Side of each node: an index into ``names``.
+    """
+
+    names: Sequence[str]
+    of: Sequence[int]
 
 
 @dataclass(frozen=True)

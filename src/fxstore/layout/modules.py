@@ -43,6 +43,12 @@ class Modules:
             number = child
         return number
 
+    def title(self, name: str) -> int:
+        """Adds a box that no path names, and returns its number."""
+        self.paths.append(name)
+        self.chains.append((len(self.chains),))
+        return len(self.paths) - 1
+
     def common(self, modules: Iterable[int]) -> int:
         """Returns the innermost module that holds all of the given ones."""
         return reduce(self._meet, modules)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fxstore.layout.blocks import Tree, build_tree
+from fxstore.layout.model import Sides
 from fxstore.layout.modules import Modules
 from fxstore.layout.order import Lists, Longs, Marks, adjacency, against_flow, components, topological
 from fxstore.layout.sources import beside_consumers
@@ -43,14 +44,14 @@ def make_plan(
     n: int,
     edges: Sequence[tuple[int, int]],
     paths: Sequence[str | None],
-    backward: Sequence[bool] | None,
+    sides: Sides | None,
     added: Sequence[bool],
 ) -> Plan:
     """Puts a graph in drawing order and cuts it into blocks; all but ``added`` is as ``draw`` has it."""
     ends = np.array(edges, np.int64).reshape(-1, 2)
     tails, heads, line, feedback = _acyclic(n, ends.copy())
     modules = Modules(paths)
-    order, module, part, late = _drawing_order(n, tails, heads, modules, backward)
+    order, module, part, side = _drawing_order(n, tails, heads, modules, sides)
     places = np.empty(n, np.int64)
     places[order] = np.arange(n)
     tails, heads = places[tails], places[heads]
@@ -60,7 +61,9 @@ def make_plan(
     np.maximum.at(far, tails, heads)
     level, spine = _longest_paths(part, tails, heads)
     own = [modules.own[v] >= 0 for v in order]
-    tree = build_tree(modules, [module[v] for v in order], own, starts, far, level, late, [added[v] for v in order])
+    boxes = [modules.title(name) for name in sides.names] if sides else []
+    new = [added[v] for v in order]
+    tree = build_tree(modules, [module[v] for v in order], own, starts, far, level, side, boxes, new)
     return Plan(np.array(order, np.int64), tails, heads, line, feedback, tree, modules, spine, ends)
 
 
@@ -76,8 +79,8 @@ def _acyclic(n: int, ends: Longs) -> tuple[Longs, Longs, Longs, Marks]:
 
 
 def _drawing_order(
-    n: int, tails: Longs, heads: Longs, modules: Modules, backward: Sequence[bool] | None
-) -> tuple[list[int], list[int], list[int], list[bool]]:
+    n: int, tails: Longs, heads: Longs, modules: Modules, sides: Sides | None
+) -> tuple[list[int], list[int], list[int], list[int]]:
     """Returns the nodes in drawing order, the module of each node, and of each place its component and side."""
     succ, pred = adjacency(n, tails, heads), adjacency(n, heads, tails)
     order = topological(n, tails, heads, succ)
@@ -87,20 +90,21 @@ def _drawing_order(
     rank: dict[int, int] = {}
     for v in order:
         rank.setdefault(part[v], len(rank))
-    late = _later(order, succ, pred, backward) if backward is not None else [False] * n
-    order.sort(key=lambda v: (rank[part[v]], late[v]))
+    side = _later(order, succ, pred, sides.of) if sides else [0] * n
+    order.sort(key=lambda v: (rank[part[v]], side[v]))
     modules.smooth(order, module)
-    return order, module, [part[v] for v in order], [late[v] for v in order]
+    return order, module, [part[v] for v in order], [side[v] for v in order]
 
 
-def _later(order: Sequence[int], succ: Lists, pred: Lists, backward: Sequence[bool]) -> list[bool]:
-    """Marks the backward side of a training graph: what is backward or follows from it, and sources for that alone."""
-    late = list(backward)
+def _later(order: Sequence[int], succ: Lists, pred: Lists, wanted: Sequence[int]) -> list[int]:
+    """Returns each node's side: its own, or that of what it follows from; a source is on its first consumer's."""
+    side = list(wanted)
     for v in order:
-        late[v] = late[v] or any(late[u] for u in pred[v])
+        side[v] = max([side[v], *(side[u] for u in pred[v])])
     for v in order:
-        late[v] = late[v] or bool(not pred[v] and succ[v] and all(late[w] for w in succ[v]))
-    return late
+        if not pred[v] and succ[v]:
+            side[v] = max(side[v], min(side[w] for w in succ[v]))
+    return side
 
 
 def _longest_paths(part: Sequence[int], tails: Longs, heads: Longs) -> tuple[Longs, Marks]:

@@ -14,7 +14,7 @@ from fxstore.errors import QueryError
 from fxstore.query import hints, text
 from fxstore.query.aligned import aligned
 from fxstore.query.beside import beside, grid
-from fxstore.query.drawings import Drawings, box_sizes
+from fxstore.query.drawings import Drawings, box_sizes, sides_of
 from fxstore.query.joining import Bridge, bridges, joined
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
 from fxstore.query.page_colors import colors_of, statistics_of
@@ -37,7 +37,7 @@ from fxstore.tables import ORDINAL_BITS
 
 _NODE_COLUMNS: Final = (
     "nid", "name", "op", "target", "op_type", "role", "dtype", "shape", "module_path", "backend", "source_file",
-    "source_line", "source_code", "attrs", "width", "height", "unmatched",
+    "source_line", "source_code", "attrs", "width", "height", "unmatched", "side",
 )  # fmt: skip
 _HUGE: Final = 30_000
 """Nodes from which on an answer is drawn with its neighbourhood only."""
@@ -238,6 +238,8 @@ def _drawn(graph: StoredGraph, drawings: Drawings | None = None) -> DrawnGraph:
     sizes = box_sizes(graph.nodes)
     nodes = graph.nodes.append_column("width", _floats([width for width, _ in sizes]))
     nodes = nodes.append_column("height", _floats([height for _, height in sizes]))
+    if "side" not in nodes.column_names:
+        nodes = nodes.append_column("side", pa.array(sides_of(nodes["role"].to_pylist()), pa.int32()))
     return DrawnGraph(
         title=graph.title,
         nodes=nodes.select(_NODE_COLUMNS),

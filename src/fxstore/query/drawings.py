@@ -17,24 +17,29 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from fxstore.layout import Drawing, Folding, draw
+from fxstore.layout import Drawing, Folding, Sides, draw
 from fxstore.render.boxes import box_size
 from fxstore.store import Directory
 
 # Part of the file's path: raise it when the layout or the boxes change, so that graphs are drawn anew.
 _VERSION: Final = 7
 _ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes", "stub")
+SIDES: Final = ("forward", "saved for backward", "backward")
+"""Of a training step, by the numbers of a column ``side``."""
 _FORWARD: Final = frozenset({"forward", "forward_output"})
 _BACKWARD: Final = frozenset({"backward", "backward_output", "tangent"})
 Places = Sequence[tuple[float, float] | None]
-_DECIDING: Final = ("role", "module_path", "width", "height")
+_DECIDING: Final = ("side", "module_path", "width", "height")
 _FOLDS: Final = tuple(field.name for field in fields(Folding))
 
 
 def box_sizes(nodes: pa.Table) -> list[tuple[float, float]]:
     """Returns width and height of the box of each node, in CSS pixels."""
-    columns = (nodes[name].to_pylist() for name in ("op_type", "role", "name"))
-    return [box_size(kind or role or "", name or "") for kind, role, name in zip(*columns, strict=True)]
+    columns = (nodes[name].to_pylist() for name in ("op_type", "role", "name", "op", "target"))
+    return [
+        box_size(kind or role or "", (op == "placeholder" and target) or name or "")
+        for kind, role, name, op, target in zip(*columns, strict=True)
+    ]
 
 
 class Drawings:
@@ -50,7 +55,7 @@ class Drawings:
         Args:
             graph_hash: The graph's hash: its rows decide the drawing; ``''`` for a part of a graph, whose drawing is
                 not kept.
-            nodes: Its nodes in order; op_type, role, name and module_path are used.
+            nodes: Its nodes in order; op_type, role, name, op, target and module_path are used.
             edges: Its edges in order; src and dst are rows of ``nodes``.
         """
         if not graph_hash:
@@ -116,20 +121,30 @@ def drawn(nodes: pa.Table, edges: pa.Table, beside: Places | None = None) -> Dra
     """Returns a new drawing of a graph.
 
     Args:
-        nodes: As :meth:`Drawings.get` has it; boxes are of its width and height, where it has these columns.
+        nodes: As :meth:`Drawings.get` has it; boxes are of its width and height, and sides those of its column
+            ``side``, where it has these columns.
         edges: The same.
         beside: Centre of each node's counterpart in a drawing beside which it will stand, None where it has none.
     """
     pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
-    paths, late = nodes["module_path"].to_pylist(), backward_side(nodes["role"].to_pylist())
+    has_side = "side" in nodes.column_names
+    side = sides(nodes["side"].to_pylist() if has_side else sides_of(nodes["role"].to_pylist()))
     if "width" in nodes.column_names:
         sizes = list(zip(nodes["width"].to_pylist(), nodes["height"].to_pylist(), strict=True))
     else:
         sizes = box_sizes(nodes)
-    return draw(sizes, pairs, paths, late, beside)
+    return draw(sizes, pairs, nodes["module_path"].to_pylist(), side, beside)
 
 
-def backward_side(roles: Sequence[str | None]) -> list[bool] | None:
-    """Returns which nodes of a joint training graph are on its backward side; None where there are not two sides."""
+def sides(numbers: Sequence[int | None]) -> Sides | None:
+    """Returns the sides of a training step for the layout; None for any other graph."""
+    known = [one for one in numbers if one is not None]
+    return Sides(SIDES, known) if known and len(known) == len(numbers) else None
+
+
+def sides_of(roles: Sequence[str | None]) -> list[int | None]:
+    """Returns the side of each node of a joint training graph; None for all where there are not two sides."""
     late = [role in _BACKWARD for role in roles]
-    return late if any(late) and not _FORWARD.isdisjoint(roles) else None
+    if not any(late) or _FORWARD.isdisjoint(roles):
+        return [None] * len(late)
+    return [len(SIDES) - 1 if one else 0 for one in late]

@@ -19,7 +19,8 @@ class DrawnGraph:
             its backend: ``lowered_module_0 · XnnpackBackend``.
         nodes: One row per node, in order: nid, name, op, target, op_type, role, dtype, shape (list of text),
             module_path, backend, source_file, source_line, source_code, attrs (JSON text or NULL), width, height (of
-            its box), unmatched (reason why it has no counterpart in a neighbouring stage, or NULL).
+            its box), unmatched (reason why it has no counterpart in a neighbouring stage, or NULL), side (of a
+            training step, or NULL).
         edges: One row per use of a value: src, dst (row numbers in ``nodes``), src_port, dst_arg.
         drawing: Where they stand; box sizes are those of ``nodes``.
         parent_nid: The node that calls this graph, or None at the top.

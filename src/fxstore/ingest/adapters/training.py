@@ -32,7 +32,7 @@ class TrainingAdapter:
             saved: Names of the values that count as saved; default: all that forward returns for backward.
             forward_outputs: How many of forward's values are outputs.
         """
-        from fxstore.ingest.joint import stages_of
+        from fxstore.ingest.training_stages import stages_of
 
         graphs = source if isinstance(source, TrainingGraphs) else TrainingGraphs(**source)
         if saved is not None:

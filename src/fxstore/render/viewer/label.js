@@ -6,19 +6,20 @@ export const TITLE_FONT = '600 12px system-ui, "Segoe UI", Roboto, "DejaVu Sans"
 export const NAME_FONT = '10.5px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 export const LINE_HEIGHT = 14;
 const LONGEST = 200;
-const ENDS = new Set(["placeholder", "get_attr", "output"]);
+const ENDS = new Set(["placeholder", "get_attr"]);
 
 /**
  * @param {import("./scene.js").Scene} scene
  * @param {number} node
- * @returns {[string, string]} what it does, and its name
+ * @returns {[string, string]} what it does, and its name; of a placeholder what it stands for
  */
 export function labelOf(scene, node) {
-  const given = scene.layers?.label(node) ?? [];
-  if (given.length) return [given[0], scene.text("name", node) ?? ""];
+  const layered = scene.layers?.label(node) ?? [];
+  if (layered.length) return [layered[0], scene.text("name", node) ?? ""];
   const [op, type, role] = ["op", "op_type", "role"].map((field) => scene.text(field, node));
   const title = (op !== null && ENDS.has(op) ? (role ?? type) : (type ?? role)) ?? op ?? "";
-  return [title, scene.text("name", node) ?? ""];
+  const given = op === "placeholder" ? scene.text("target", node) : null;
+  return [title, given || (scene.text("name", node) ?? "")];
 }
 
 /**
