@@ -14,7 +14,7 @@ from fxstore.records import RunRecord
 from tests import readme
 from tests.store.records import chain, graph, metric, node, overlay, run
 
-PAGES = tuple(readme.README.parent / "docs" / name for name in ("query.md", "diff.md", "gates.md"))
+PAGES = tuple(readme.README.parent / "docs" / name for name in ("query.md", "diff.md", "gates.md", "pictures.md"))
 
 
 def make(folder: Path) -> None:

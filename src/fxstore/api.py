@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fxstore.errors import UsageError
@@ -111,7 +110,8 @@ class Store(across.Store):
         Args:
             run: Id or name, or several; default: the latest complete run.
             stages: Which, in this order; default: all.
-            color_by: Overlay that colours the nodes; default: the newest accuracy overlay.
+            color_by: Overlay or metric that colours the nodes, or ``verdict`` (whether they pass their thresholds);
+                default: the newest accuracy overlay.
             highlight: A result, whose rows are listed beside the graphs, or nids.
             title: The page's title; default: the names of the runs.
             with_sources: Show absolute paths of source files, not only their ends.
@@ -126,24 +126,11 @@ class Store(across.Store):
             QueryError: A run, a stage or an overlay is not there, or the result names no node.
             UsageError: There is no such privacy.
         """
-        from fxstore.privacy import OVERLAY_KINDS, is_public
-        from fxstore.query.compare import page_model
-        from fxstore.query.in_columns import in_columns
+        from fxstore.query.showing import shown
         from fxstore.render.page import Page
-        from fxstore.render.public import public_page
 
-        if is_public(privacy) and with_sources:
-            raise UsageError("a public page shows no sources", hint="leave out with_sources, or privacy")
-        result = highlight if isinstance(highlight, Result) else None
-        nids = None if highlight is None or isinstance(highlight, Result) else list(highlight)
-        runs = [run] if isinstance(run, str) else list(run or [])
-        stages = [stages] if isinstance(stages, str) else stages
-        public = is_public(privacy)
-        kinds = OVERLAY_KINDS if public else None
-        model = page_model(self, runs or None, stages, color_by, result, nids, title, hops, whole, kinds)
-        if columns:
-            model = replace(model, panes=in_columns(model.panes))
-        return Page(public_page(model) if public else replace(model, with_sources=with_sources))
+        given = (run, stages, color_by, highlight, title, with_sources, privacy, hops, whole, columns)
+        return Page(shown(self, *given))
 
     def _finished(self, result: Result) -> Result:
         result.renderer = self._render

@@ -78,7 +78,7 @@ def test_partitions_methods_and_samples(tmp_path: Path) -> None:
     ]  # fmt: skip
     tips = [title.text or "" for title in ElementTree.parse(pictures[0]).iter(_TITLE)]
     assert any("relu" in tip and "cosine: 0.5" in tip for tip in tips)
-    assert "fail: 1" in pictures[0].read_text()
+    assert "fail 1" in pictures[0].read_text()
 
 
 def test_the_command_writes_the_latest_run(tmp_path: Path, capsys: Any) -> None:

@@ -31,6 +31,7 @@ from fxstore.query.stored import (
     sync_sets,
 )
 from fxstore.query.training import training_colors
+from fxstore.query.verdicts import VERDICT, verdict_colors
 from fxstore.render.model import Answer, DrawnGraph, PageModel, Pane
 from fxstore.store import CommittedRun
 from fxstore.tables import ORDINAL_BITS
@@ -64,8 +65,8 @@ def page_model(
         store: Where the runs are.
         runs: Ids or names; by default the runs that ``result`` or ``highlight`` names nodes of, else the latest.
         stages: Names of the stages to show, in that order; by default all of each run.
-        color_by: An overlay or a metric that colours the nodes at first; by default the newest accuracy overlay's
-            cosine.
+        color_by: An overlay or a metric that colours the nodes at first, or ``verdict``; by default the newest
+            accuracy overlay's cosine.
         result: The answer that the page lists and highlights.
         highlight: nids to highlight instead of the result's.
         title: The page's title; by default the names of the runs.
@@ -100,6 +101,8 @@ def page_model(
     panes = [_told(pane, ways) for pane in panes]
     changes = change_colors(store, shown, visible)
     steps = training_colors(store, [run.run_id for run in shown])
+    if color_by == VERDICT and (kinds is None or "accuracy" in kinds):
+        steps += verdict_colors(store, [run.run_id for run in shown])
     known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
     if kinds is not None:
         known = [one for one in known if one.kind in kinds]
@@ -211,8 +214,8 @@ def _panes(
         Pane(
             title=name,
             graphs=(
-                *(_drawn(graph, drawings) for graph in own),
-                *(_drawn(graph) for graph in hidden.get(name, ())),
+                *(drawn_graph(graph, drawings) for graph in own),
+                *(drawn_graph(graph) for graph in hidden.get(name, ())),
             ),
             subtitle=" · ".join(filter(None, (subtitle, notes[name]))),
             run=run.run_id,
@@ -233,7 +236,7 @@ def _told(pane: Pane, ways: Sequence[Bridge]) -> Pane:
     return pane
 
 
-def _drawn(graph: StoredGraph, drawings: Drawings | None = None) -> DrawnGraph:
+def drawn_graph(graph: StoredGraph, drawings: Drawings | None = None) -> DrawnGraph:
     """Returns a graph with its drawing, or, without ``drawings``, one that waits beside its caller."""
     sizes = box_sizes(graph.nodes)
     nodes = graph.nodes.append_column("width", _floats([width for width, _ in sizes]))

@@ -3,68 +3,33 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from fxstore.query import text
-from fxstore.query.drawings import Drawings, box_sizes
+from fxstore.query.compare import drawn_graph
+from fxstore.query.drawings import Drawings
 from fxstore.query.session import Store
 from fxstore.query.stored import StoredGraph, graphs_of
-from fxstore.render.svg import Box, svg
+from fxstore.query.verdicts import FILLS, VERDICT, Found, measured
+from fxstore.render.model import ColorBy, PageModel, Pane
+from fxstore.render.still.scene import scene
+from fxstore.render.still.svg import svg
 
 _COLUMNS: Final = (
     "name", "op_code", "target", "num_users", "pytorch_layout", "scale(s)", "zero_point(s)", "debug_handle", "stage",
     "graph", "dtype", "compared", "scope", "samples",
 )  # fmt: skip
-_FILLS: Final = {
-    "pass": "#9fd8a4",
-    "fail": "#f08a80",
-    "not finite": "#c46bd0",
-    "measured": "#a9cdf3",
-    "not measured": "#e4e7ec",
-}
 _QUANTISED: Final = ("quantize_per_tensor", "dequantize_per_tensor", "quantize_per_channel", "dequantize_per_channel")
-
-
-@dataclass
-class _Found:
-    """What was measured at one node.
-
-    Attributes:
-        values: Number by metric; NaN and infinite ones too.
-        reasons: Why there is none, by metric, or what is said about one.
-    """
-
-    overlay: str = ""
-    scope: str | None = None
-    samples: int = 0
-    values: dict[str, float] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
-    verdicts: set[str] = field(default_factory=set)
-    broken: bool = False
-
-    @property
-    def verdict(self) -> str | None:
-        """``fail`` where any metric fails; None where no metric had a threshold."""
-        return max(self.verdicts, key="fail".__eq__, default=None)
-
-    @property
-    def kind(self) -> str:
-        """What colours the node."""
-        if self.verdict is not None:
-            return self.verdict
-        return "not finite" if self.broken else "measured" if self.values else "not measured"
 
 
 def write(store: Store, run_id: str | None, path: Path) -> None:
     """Writes ``nodes.csv`` and one SVG per graph of a run, the latest by default, into a new folder."""
     run = store.existing_run(run_id)
-    found = _measured(store, run.run_id)
+    found = measured(store, run.run_id)
     handles = {row["nid"]: row["handles"] for row in store.rows_of("_debugger_handles", run.run_id).to_pylist()}
     metrics = sorted({metric for one in found.values() for metric in (*one.values, *one.reasons)})
     stages = [str(stage["stage"]) for stage in run.stages]
@@ -76,31 +41,14 @@ def write(store: Store, run_id: str | None, path: Path) -> None:
         for graph in graphs:
             rows += _rows(stage, graph, found, handles, metrics)
             name = re.sub(r"[^\w.-]+", "_", f"{stage}.{graph.title}" if graph.title else stage)[:80]
-            (path / f"{number:02d}-{name}.svg").write_text(_picture(stage, graph, found, drawings), "utf-8")
+            (path / f"{number:02d}-{name}.svg").write_text(_picture(stage, graph, found, metrics, drawings), "utf-8")
             number += 1
     columns = [*_COLUMNS, *metrics, "reason", "verdict"]
     (path / "nodes.csv").write_text(text.as_csv(columns, rows), "utf-8", errors="replace")
 
 
-def _measured(store: Store, run_id: str) -> dict[int, _Found]:
-    found: dict[int, _Found] = defaultdict(_Found)
-    for row in store.rows_of("_debugger_numbers", run_id).to_pylist():
-        one = found[row["nid"]]
-        one.overlay, one.scope, one.samples = row["overlay"], row["scope"], row["samples"]
-        if row["value"] is not None:
-            one.values[row["metric"]] = row["value"]
-            one.broken |= math.isnan(row["value"]) or (
-                row["status"] == "non_finite" and not (row["reason"] or "").startswith("identical")
-            )
-        if row["reason"] is not None or row["value"] is None:
-            one.reasons[row["metric"]] = row["reason"] or "no data"
-        if row["verdict"] is not None:
-            one.verdicts.add(row["verdict"])
-    return found
-
-
 def _rows(
-    stage: str, graph: StoredGraph, found: Mapping[int, _Found], handles: Mapping[int, str], metrics: Sequence[str]
+    stage: str, graph: StoredGraph, found: Mapping[int, Found], handles: Mapping[int, str], metrics: Sequence[str]
 ) -> list[tuple[object, ...]]:
     nodes, edges = graph.nodes.to_pylist(), graph.edges.to_pylist()
     users: dict[int, set[int]] = defaultdict(set)
@@ -108,7 +56,7 @@ def _rows(
         users[edge["src"]].add(edge["dst"])
     rows: list[tuple[object, ...]] = []
     for i, node in enumerate(nodes):
-        one = found.get(node["nid"], _Found())
+        one = found.get(node["nid"], Found())
         scale, zero_point = _parameters(node, [nodes[user] for user in sorted(users[i])])
         reasons = "; ".join(dict.fromkeys(one.reasons.values()))
         about = (stage, graph.title, node["dtype"], one.overlay or None, one.scope, one.samples or None)
@@ -129,20 +77,15 @@ def _parameters(node: Mapping[str, Any], users: Sequence[Mapping[str, Any]]) -> 
     return None, None
 
 
-def _picture(stage: str, graph: StoredGraph, found: Mapping[int, _Found], drawings: Drawings) -> str:
-    drawing = drawings.get(graph.graph_hash, graph.nodes, graph.edges)
-    boxes, counts = [], dict.fromkeys(_FILLS, 0)
-    for node, (width, height) in zip(graph.nodes.to_pylist(), box_sizes(graph.nodes), strict=True):
-        one = found.get(node["nid"], _Found())
-        counts[one.kind] += 1
-        title = node["op_type"] or node["role"] or ""
-        boxes.append(Box(title, node["name"] or "", width, height, _FILLS[one.kind], _tip(node, one)))
-    legend = [(f"{kind}: {count}", _FILLS[kind]) for kind, count in counts.items() if count]
-    edges = list(zip(graph.edges["src"].to_pylist(), graph.edges["dst"].to_pylist(), strict=True))
+def _picture(
+    stage: str, graph: StoredGraph, found: Mapping[int, Found], metrics: Sequence[str], drawings: Drawings
+) -> str:
+    kinds = {nid: found.get(nid, Found()).kind for nid in graph.nodes["nid"].to_pylist()}
+    colors = [ColorBy(VERDICT, VERDICT, {}, texts=kinds, fills=FILLS)]
+    for metric in metrics:
+        values = {nid: one.values[metric] for nid, one in found.items() if metric in one.values}
+        reasons = {nid: one.reasons[metric] for nid, one in found.items() if metric in one.reasons}
+        colors.append(ColorBy("debugger", metric, values, reasons))
+    pane = Pane(stage, (drawn_graph(graph, drawings),), graph.title)
     heading = f"{stage} · {graph.title}" if graph.title else stage
-    return svg(drawing, boxes, edges, legend, heading)
-
-
-def _tip(node: Mapping[str, Any], one: _Found) -> str:
-    numbers = [f"{metric}: {text.cell(value)}" for metric, value in one.values.items()]
-    return "\n".join([str(node["name"]), str(node["target"]), *numbers, *dict.fromkeys(one.reasons.values())])
+    return svg(scene(PageModel(heading, (pane,), (), {}, tuple(colors))))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.errors import UsageError
-from fxstore.query import hints, text
+from fxstore.query import debugger, hints, pictures, text
 from fxstore.query.engine import RELATIONS
 from fxstore.store import parquet
 
@@ -19,16 +21,24 @@ if TYPE_CHECKING:
 
     from fxstore.query.session import Store
 
-Write = Callable[["Store", str | None, Path], None]
+Write = Callable[..., None]
+"""Takes the store, the run (or None), the path to write at, and options by name."""
+Runs = str | Sequence[str] | None
 # The oldest DuckDB that must read a file that we write.
 _STORAGE: Final = "v1.2.0"
 
 
-def export(store: Store, form: str, path: str | os.PathLike[str], run: str | None, overwrite: bool) -> Path:
-    """Writes a store, or one run of it; what stands at the path is replaced when all is written.
+def export(
+    store: Store, form: str, path: str | os.PathLike[str], run: Runs, overwrite: bool, options: Mapping[str, Any]
+) -> Path:
+    """Writes a store, or a part of it; what stands at the path is replaced when all is written.
+
+    Args:
+        options: What the format takes by name; None stands for what was not given.
 
     Raises:
-        UsageError: There is no such format, or something stands at the path and ``overwrite`` is false.
+        UsageError: There is no such format, it takes no such option, or something stands at the path and ``overwrite``
+            is false.
         QueryError: There is no such run.
     """
     if form not in FORMATS:
@@ -36,10 +46,14 @@ def export(store: Store, form: str, path: str | os.PathLike[str], run: str | Non
     target = Path(path)
     if target.exists() and not overwrite:
         raise UsageError(f"{target} exists", hint="pass -f (overwrite=True) to overwrite it")
-    run_id = None if run is None else store.existing_run(run).run_id
+    given = _accepted(form, options)
+    for name in [run] if isinstance(run, str) else run or ():
+        store.existing_run(name)
+    if not (run is None or isinstance(run, str) or form in PICTURES):
+        raise UsageError(f"{form} is written of one run or of all", hint="give one run, or none")
     staged = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        FORMATS[form](store, run_id, staged)
+        FORMATS[form](store, run, staged, **given)
         if target.is_dir():
             shutil.rmtree(target)
         os.replace(staged, target)
@@ -50,8 +64,21 @@ def export(store: Store, form: str, path: str | os.PathLike[str], run: str | Non
     return target
 
 
-def relation_rows(store: Store, relation: str, run_id: str | None) -> pa.Table:
+def _accepted(form: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options that were given."""
+    parameters = inspect.signature(FORMATS[form]).parameters.values()
+    known = [one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in known:
+            hint = hints.among(name, known) if known else f"{form} takes no options"
+            raise UsageError(f"the export to {form} takes no {name!r}", hint=hint)
+    return given
+
+
+def relation_rows(store: Store, relation: str, run: str | None) -> pa.Table:
     """Returns the rows of a relation, of all runs or of one."""
+    run_id = None if run is None else store.existing_run(run).run_id
     if run_id is None:
         return store.sql(f"FROM {relation}").arrow()
     if relation == "node_roles":
@@ -95,21 +122,17 @@ def _duckdb(store: Store, run_id: str | None, path: Path) -> None:
         connection.execute("DETACH exported")
 
 
-def _debugger(store: Store, run_id: str | None, path: Path) -> None:
-    from fxstore.query import debugger
-
-    debugger.write(store, run_id, path)
-
-
 def _quoted(comment: str) -> str:
     return "'" + comment.replace("'", "''") + "'"
 
 
+PICTURES: Final = ("svg", "png", "pdf", "dot")
 # Further formats register themselves here.
 FORMATS: Final[dict[str, Write]] = {
     "duckdb": _duckdb,
     "parquet": _folder("parquet", parquet.write),
     "csv": _folder("csv", _text_of("csv")),
     "json": _folder("json", _text_of("json")),
-    "debugger": _debugger,
+    "debugger": debugger.write,
+    **{form: partial(pictures.write, form) for form in PICTURES},
 }

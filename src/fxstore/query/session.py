@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
 import numpy as np
@@ -304,22 +304,39 @@ class Store(GraphQuestions):
         return Engine(Catalog(private_copy(self._directory)), self._memory_mb).connection
 
     def export(
-        self, format: str, path: str | os.PathLike[str], run: str | None = None, overwrite: bool = False
+        self,
+        format: str,
+        path: str | os.PathLike[str],
+        run: str | Sequence[str] | None = None,
+        overwrite: bool = False,
+        **options: Any,
     ) -> Path:
-        """Writes all runs, or one, in another format, and returns the path.
+        """Writes all runs, or one, in another format, or a picture of one, and returns the path.
 
         Args:
             format: ``duckdb`` (one file, for DuckDB from 1.2), ``parquet``, ``csv`` or ``json`` (a folder, a file
                 per relation), or ``debugger`` (of one run, the latest by default: ``nodes.csv``, a row per node, and
-                each graph as SVG, coloured by verdict).
+                each graph as SVG, coloured by verdict); or a still picture: ``svg``, ``png``, ``pdf``, or ``dot`` for
+                graphviz.
+            run: Id or name; several only for a picture, whose default is the latest complete run.
+            overwrite: Replace what stands at the path.
+            options: Of pictures, all by name. ``stages``: which, in this order; default: those of the selected nodes,
+                else all. ``query``: SQL, or a result: draws the nodes that its rows name, and what is near to them;
+                ``nids``: the same for nodes. ``hops``: how near; default: 1. ``whole``: draws the whole stages, the
+                selection marked in them. ``color_by``: an overlay, a metric, ``verdict`` or ``role``; default: as on a
+                page. ``cluster`` (for dot): ``module``, ``side`` (forward and backward) or ``none``. ``columns``: wraps
+                graphs that are much taller than wide. ``theme``: ``light`` or ``dark``. ``scale`` (for png): pixels
+                per CSS pixel; default: 2. ``title``. ``privacy``: as for a page.
 
         Raises:
-            UsageError: There is no such format, or something stands at the path and ``overwrite`` is false.
-            QueryError: There is no such run.
+            UsageError: There is no such format, it takes no such option, or something stands at the path and
+                ``overwrite`` is false.
+            QueryError: There is no such run, or nothing is selected.
+            MissingExtraError: What makes PNG and PDF is not installed.
         """
         from fxstore.query.export import export
 
-        return export(self, format, path, run, overwrite)
+        return export(self, format, path, run, overwrite, options)
 
     def _finished(self, result: Result) -> Result:
         """Returns the result as this store hands it out."""

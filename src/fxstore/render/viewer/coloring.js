@@ -181,7 +181,8 @@ function narrowed(own, range) {
 /** @param {number} part 0 to 1 @param {Domain} domain @returns {number} the value there */
 export function valueAt(part, { min, max, log, diverging }) {
   if (diverging) return part < 0.5 ? min * (1 - 2 * part) : max * (2 * part - 1);
-  return log ? min * (max / min) ** part : min + (max - min) * part;
+  if (log) return Math.exp(Math.log(min) * (1 - part) + Math.log(max) * part);
+  return min * (1 - part) + max * part;
 }
 
 function countsOf(buckets, size) {
@@ -194,8 +195,12 @@ function countsOf(buckets, size) {
 export function positionIn(value, { min, max, log, diverging }) {
   if (max <= min) return 0;
   if (diverging) return value < 0 ? Math.max(0, 0.5 - value / min / 2) : Math.min(1, 0.5 + value / max / 2);
-  const part = log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
-  return Math.min(1, Math.max(0, part));
+  if (log) {
+    const [at, low, high] = [Math.max(value, min), min, max].map(Math.log);
+    return Math.min(1, Math.max(0, (at - low) / (high - low)));
+  }
+  const half = Number.isFinite(max - min) ? 1 : 0.5; // a span may be larger than any number
+  return Math.min(1, Math.max(0, (value * half - min * half) / (max * half - min * half)));
 }
 
 function smallestPositive(values) {
