@@ -63,6 +63,8 @@ def attributes(text: str | None, kind: str) -> str | None:
         kept["args"] = {key: value for key, value in found if value is not _DROPPED}
     if "outputs" in given:
         kept["outputs"] = given["outputs"]
+    if isinstance(given.get("module_calls"), dict):
+        kept["module_calls"] = {plain(path): call for path, call in given["module_calls"].items()}
     return json.dumps(kept, sort_keys=True) if any(kept.values()) else None
 
 

@@ -38,6 +38,7 @@ class _Verbs(click.Group):
         "mcp": "mcp",
         "measure": "measure",
         "metric-diff": "across",
+        "model-explorer": "model_explorer",
         "neighbourhood": "questions",
         "op-counts": "across",
         "runs": "listings",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fxstore.cli import limits, options
+from fxstore.errors import UsageError
 
 
 @click.command(cls=limits.Limited)
@@ -16,7 +17,9 @@ from fxstore.cli import limits, options
 @click.option("--run", help="Run id or name; default: all runs, of a picture the latest complete one.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True)
 @options.overwrite
-@click.option("--stage", "stages", multiple=True, help="Stages of a picture, in this order; default: all.")
+@click.option(
+    "--stage", "stages", multiple=True, help="Stages of a picture or of Model Explorer's files; default: all."
+)
 @click.option("--query", metavar="SQL", help="Draw the nodes that its rows name, and what is near.")
 @click.option("--nid", "nids", type=int, multiple=True, help="Draw this node, and what is near; several may be given.")
 @click.option("--hops", type=click.IntRange(0), help="How near to the query's nodes; default: 1.")
@@ -29,16 +32,23 @@ from fxstore.cli import limits, options
 @click.option("--title")
 @options.privacy
 @click.argument("form", metavar="FORMAT")
-def export(store_path: str, run: str | None, output: Path, force: bool, form: str, **given: Any) -> None:
+@click.argument("of_run", metavar="[RUN]", required=False)
+def export(
+    store_path: str, run: str | None, output: Path, force: bool, form: str, of_run: str | None, **given: Any
+) -> None:
     """Writes the store in another FORMAT: duckdb (one file), parquet, csv or json (a file per relation).
 
     FORMAT debugger writes one run, the latest by default: nodes.csv, and each graph as SVG, coloured by verdict.
 
+    FORMAT model-explorer writes one run as collections, node data, a manifest and a README; the verb model-explorer has
+    more options.
+
     FORMAT svg, png, pdf or dot draws stages, or what a query names, as a still picture; the options from --stage on are
     for these.
     """
+    if run is not None and of_run is not None:
+        raise UsageError("the run is given twice", hint="leave out --run")
     chosen = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     with options.opened(store_path, writable=True) as store:
-        store.export(form, output, run=run, overwrite=force, **{k: v for k, v in chosen.items() if v != []})
-    files = [output] if output.is_file() else sorted(output.iterdir())
-    click.echo(f"Wrote {output} ({options.size(sum(file.stat().st_size for file in files))})", err=True)
+        store.export(form, output, run=run or of_run, overwrite=force, **{k: v for k, v in chosen.items() if v != []})
+    click.echo(f"Wrote {output} ({options.size(options.folder_size(output))})", err=True)

@@ -115,3 +115,8 @@ def size(count: int) -> str:
             return f"{count / 1024:.1f} {unit}"
         count //= 1024
     raise AssertionError
+
+
+def folder_size(path: Path) -> int:
+    """Returns the bytes of a file, or of the files in a folder."""
+    return sum(file.stat().st_size for file in ([path] if path.is_file() else path.iterdir()))

@@ -30,7 +30,11 @@ class Value:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node comes from in the model and in its source."""
+    """Where a node comes from in the model and in its source.
+
+    Attributes:
+        outer_calls: Path and call of each module around the innermost one that is not called for the first time.
+    """
 
     module_path: str | None = None
     module_type: str | None = None
@@ -38,6 +42,7 @@ class Place:
     source_file: str | None = None
     source_line: int | None = None
     source_code: str | None = None
+    outer_calls: tuple[tuple[str, int], ...] = ()
 
 
 def _json() -> Callable[[object], str]:
@@ -106,6 +111,8 @@ class GraphBuilder:
         if len(values) > 1:
             attrs = dict(attrs or {})
             attrs["outputs"] = [[value.dtype, value.shape] for value in values]
+        if place.outer_calls:
+            attrs = {**(attrs or {}), "module_calls": dict(place.outer_calls)}
         row = (
             position, name, op, target, kind or op_type(target), role, first.dtype, first.shape, len(values),
             first.device, place.module_path, place.module_type, place.module_call, backend, place.source_file,

@@ -16,7 +16,7 @@ from torch.export.graph_signature import InputKind
 from fxstore.ingest.arguments import as_json, leaves_of
 from fxstore.ingest.build import NOWHERE, GraphBuilder, Link, Place
 from fxstore.ingest.live_nodes import attribute, port_of, target_text, values_of
-from fxstore.ingest.names import module_call, module_path, source_line
+from fxstore.ingest.names import module_call, module_path, outer_calls, source_line
 from fxstore.ingest.provenance import chains
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class _Capture:
         self.method = method
         self.emitted = emitted
         self.told = told
-        self.places: dict[tuple[str | None, str | None, str | None], Place] = {}
+        self.places: dict[tuple[str | None, str | None, str | None, tuple[tuple[str, int], ...]], Place] = {}
         self.targets: dict[int, tuple[str, str]] = {}
         self.unread: dict[str, list[str]] = {}
 
@@ -260,21 +260,24 @@ class _Capture:
         trace = node.meta.get("stack_trace") or None
         stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
         key, path, kind = None, None, None
+        outer: tuple[tuple[str, int], ...] = ()
         if stack:
             key, (path, kind) = next(reversed(stack.items()))
+            outer = outer_calls((own, of) for own, (of, _) in stack.items() if own != key)
         if trace is None and key is None:
             return NOWHERE
-        place = self.places.get((trace, key, path))
+        place = self.places.get((trace, key, path, outer))
         if place is None:
             file, line, code = source_line(trace) if trace else (None, None, None)
             kind = kind if isinstance(kind, str | None) else f"{kind.__module__}.{kind.__qualname__}"
-            place = self.places[trace, key, path] = Place(
+            place = self.places[trace, key, path, outer] = Place(
                 None if path is None else module_path(path),
                 kind,
                 None if key is None else module_call(key),
                 file,
                 line,
                 code,
+                outer,
             )
         return place
 

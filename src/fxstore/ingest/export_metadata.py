@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from fxstore.ingest.build import NOWHERE, Link, Place
-from fxstore.ingest.names import module_call, module_path, source_line
+from fxstore.ingest.names import module_call, module_path, outer_calls, source_line
 from fxstore.ingest.typed_json import Malformed, optional, typed
 
 _HANDLES = re.compile(r"[\[(]?\s*(\d{1,18}(?:\s*,\s*\d{1,18})*)?\s*,?\s*[\])]?")
@@ -39,10 +39,12 @@ def _place(trace: str | None, stack: str | None) -> Place:
     file, line, code = source_line(trace) if trace else (None, None, None)
     if stack is None:
         return Place(source_file=file, source_line=line, source_code=code)
-    parts = stack.rpartition(";")[2].split(",")
+    modules = [module.split(",") for module in stack.split(";")]
+    parts = modules[-1]
     if len(parts) < 3:
         raise Malformed("has a module stack that does not read 'key,path,type;…'")
-    return Place(module_path(",".join(parts[1:-1])), parts[-1], module_call(parts[0]), file, line, code)
+    outer = outer_calls((own[0], ",".join(own[1:-1])) for own in modules[:-1])
+    return Place(module_path(",".join(parts[1:-1])), parts[-1], module_call(parts[0]), file, line, code, outer)
 
 
 def chains(meta: dict[str, object]) -> list[list[Link]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from functools import cache
 
 _SUFFIXED = re.compile(
@@ -95,6 +96,11 @@ def module_call(key: str) -> int:
     """Returns the 1-based call of a module from its ``nn_module_stack`` key: ``L__self__b.0@1`` is the second call."""
     call = key.rpartition("@")[2] if "@" in key else ""
     return int(call) + 1 if call.isdigit() else 1
+
+
+def outer_calls(stack: Iterable[tuple[str, str]]) -> tuple[tuple[str, int], ...]:
+    """Returns path and call of the modules of a stack, given as (key, path), that are not called for the first time."""
+    return tuple((module_path(path), module_call(key)) for key, path in stack if "@" in key and module_call(key) > 1)
 
 
 def module_path(path: str) -> str:

@@ -317,7 +317,8 @@ class Store(GraphQuestions):
             format: ``duckdb`` (one file, for DuckDB from 1.2), ``parquet``, ``csv`` or ``json`` (a folder, a file
                 per relation), or ``debugger`` (of one run, the latest by default: ``nodes.csv``, a row per node, and
                 each graph as SVG, coloured by verdict); or a still picture: ``svg``, ``png``, ``pdf``, or ``dot`` for
-                graphviz.
+                graphviz; or ``model-explorer`` (of one run: a folder with collections, node data, a manifest and a
+                README).
             run: Id or name; several only for a picture, whose default is the latest complete run.
             overwrite: Replace what stands at the path.
             options: Of pictures, all by name. ``stages``: which, in this order; default: those of the selected nodes,
@@ -326,7 +327,11 @@ class Store(GraphQuestions):
                 selection marked in them. ``color_by``: an overlay, a metric, ``verdict`` or ``role``; default: as on a
                 page. ``cluster`` (for dot): ``module``, ``side`` (forward and backward) or ``none``. ``columns``: wraps
                 graphs that are much taller than wide. ``theme``: ``light`` or ``dark``. ``scale`` (for png): pixels
-                per CSS pixel; default: 2. ``title``. ``privacy``: as for a page.
+                per CSS pixel; default: 2. ``title``. ``privacy``: as for a page. Of Model Explorer:
+                ``stages``, ``privacy``, ``overlays`` (names of overlays or metrics), ``steps`` (the module each call of
+                which is a step), ``budget`` (characters of JSON that the steps of a graph may take);
+                ``compare_with=((run, stage), (run, stage))`` and ``metric`` write a comparison instead, where a run of
+                None is ``run``.
 
         Raises:
             UsageError: There is no such format, it takes no such option, or something stands at the path and
@@ -337,6 +342,27 @@ class Store(GraphQuestions):
         from fxstore.query.export import export
 
         return export(self, format, path, run, overwrite, options)
+
+    def model_explorer(
+        self,
+        run: str | None = None,
+        stages: Sequence[str] | None = None,
+        privacy: str | None = None,
+    ) -> dict[str, Any]:
+        """Returns a run's graphs as Model Explorer reads them: a collection, ``{"label", "graphs"}``.
+
+        Args:
+            run: Id or name; default: the latest complete run.
+            stages: Which; default: all.
+            privacy: ``public`` leaves out sources, code, texts, values and what is derived from these.
+
+        Raises:
+            QueryError: There is no such run or stage.
+            UsageError: There is no such privacy.
+        """
+        from fxstore.query.explorer import Options, exported
+
+        return exported(self, run, Options(stages, overlays=(), privacy=privacy)).main.payload
 
     def _finished(self, result: Result) -> Result:
         """Returns the result as this store hands it out."""
