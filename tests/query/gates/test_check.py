@@ -76,6 +76,22 @@ def test_a_fused_node_an_improved_one_a_drop_and_a_nan(pair: Any) -> None:
     assert check.state == "tripped"
 
 
+def test_what_tripped_stands_in_the_order_of_the_graph_and_only_values_are_counted(pair: Any) -> None:
+    """Three operators of seven are measured; of these one trips in each rule."""
+    values = {"conv": 0.99, "relu": 0.5, "add": 0.6, "cat": None}
+    names = ["gelu", "bn", "mean"]
+    check = pair(measured("base", dict(values, relu=0.99, add=0.99), names), measured("head", values, names),
+                 "cosine >= 0.9", "cosine >= 0.55")  # fmt: skip
+    said = [(row["rule"], row["name"], row["reason"]) for row in check.rows()]
+    assert said == [
+        ("cosine >= 0.9", "relu", "0.5 against 0.9"),
+        ("cosine >= 0.9", "add", "0.6 against 0.9"),
+        ("cosine >= 0.55", "relu", "0.5 against 0.55"),
+        ("cosine >= 0.9", None, "1 nodes keep it"),
+        ("cosine >= 0.55", None, "2 nodes keep it"),
+    ]
+
+
 def test_a_run_against_itself_passes(pair: Any) -> None:
     check = pair(measured("base", BASE), measured("head", BASE), *RULES, "cosine >= 0.9")
     assert not check.tripped

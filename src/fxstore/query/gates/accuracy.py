@@ -31,7 +31,10 @@ def judge(rule: Rule, sides: Sides, base: list[Cells], head: Cells) -> list[Find
     for node in sorted({*head, *known}, key=lambda node: (node[0] != "head", node[1])):
         cell = head.get(node)
         finding = _node(rule, sides, node, cell, known.get(node))
-        passed += finding is None or (finding.state == NOTE and finding.value is not None)
+        if finding is None:
+            passed += cell is not None and bool(cell.values)
+        else:
+            passed += finding.state == NOTE and finding.value is not None
         found += [finding] if finding else []
     if not found and not passed:
         return [Finding(rule.text, NOT_ENOUGH, f"no node has {rule.subject}", stage=rule.stage)]

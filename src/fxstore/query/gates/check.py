@@ -37,9 +37,9 @@ class Check:
     """What some rules found; prints itself as a table.
 
     Attributes:
-        result: One row per finding, what tripped first: state (``tripped``, ``not enough data``, ``note``, ``passed``),
-            rule, stage, name, value, base_value, limit, reason, overlay, module_path, source_file, source_line,
-            base_nid, head_nid.
+        result: One row per finding, what tripped first, in the order of the graph: state (``tripped``,
+            ``not enough data``, ``note``, ``passed``), rule, stage, name, value, base_value, limit, reason, overlay,
+            module_path, source_file, source_line, base_nid, head_nid.
         rules: The rules as they were given.
         runs: Ids of the newest head and of the newest base, which the page shows.
         heads: Ids of all runs that were checked.
@@ -107,16 +107,17 @@ def evaluate(store: Store, base: str, head: str, rules: Sequence[str]) -> Check:
     if not rules:
         raise UsageError("there is no rule to check", hint='--rule "cosine >= 0.99"')
     parsed = list(dict.fromkeys(map(parse, rules)))
+    texts = [rule.text for rule in parsed]
     heads = selection.select(store, head)
     bases = selection.select(store, base, but={run.run_id for run in heads})
     sides = Sides(store, bases, heads)
     found = [finding for rule in parsed for finding in _find(rule, sides)]
-    found.sort(key=lambda finding: STATES.index(finding.state))
+    found.sort(key=lambda f: (STATES.index(f.state), texts.index(f.rule), f.head is None, f.head or 0))
     table = _table(store, sides, found)
-    shown = f"check {base} {head}: {'; '.join(rule.text for rule in parsed)}"
+    shown = f"check {base} {head}: {'; '.join(texts)}"
     return Check(
         store.own_result(table, shown),
-        tuple(rule.text for rule in parsed),
+        tuple(texts),
         (heads[-1].run_id, bases[-1].run_id),
         tuple(run.run_id for run in heads),
     )
