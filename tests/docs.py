@@ -14,7 +14,8 @@ from fxstore.records import RunRecord
 from tests import readme
 from tests.store.records import chain, graph, metric, node, overlay, run
 
-PAGES = tuple(readme.README.parent / "docs" / name for name in ("query.md", "diff.md", "gates.md", "pictures.md"))
+_NAMES = ("query.md", "diff.md", "gates.md", "pictures.md", "model_explorer.md")
+PAGES = tuple(readme.README.parent / "docs" / name for name in _NAMES)
 
 
 def make(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import docs
 
 import fxstore
 
@@ -59,8 +60,14 @@ def fx_viewer(_: dict[str, Any]) -> dict[str, Any]:
     return {"float_gm": module, "quantized_gm": module, "store": store, "nid": nid}
 
 
+def model_explorer(_: dict[str, Any]) -> dict[str, Any]:
+    store = fxstore.connect(":memory:")
+    store.commit(docs.night("monday", 0.9999, 1.0))
+    return {"store": store}
+
+
 GIVEN: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "layout.md": layout, "metrics.md": metrics, "fx_viewer.md": fx_viewer,
+    "layout.md": layout, "metrics.md": metrics, "fx_viewer.md": fx_viewer, "model_explorer.md": model_explorer,
 }  # fmt: skip
 
 
