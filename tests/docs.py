@@ -6,6 +6,7 @@ counted anew; the softmax runs on the CPU each night.
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,12 +15,18 @@ from fxstore.records import RunRecord
 from tests import readme
 from tests.store.records import chain, graph, metric, node, overlay, run
 
-_NAMES = ("query.md", "diff.md", "gates.md", "pictures.md", "model_explorer.md")
-PAGES = tuple(readme.README.parent / "docs" / name for name in _NAMES)
+_JSON = re.compile(r"```json\n(.*?)```", re.S)
+PAGES = tuple(
+    readme.README.parent / "docs" / name
+    for name in ("query.md", "diff.md", "gates.md", "pictures.md", "model_explorer.md")
+)
 
 
 def make(folder: Path) -> None:
-    """Writes the store ``fxstore-runs`` into a folder."""
+    """Writes the store ``fxstore-runs`` into a folder, and the broken file that ``model_explorer.md`` shows."""
+    shown = _JSON.search(PAGES[-1].read_text("utf-8"))
+    assert shown is not None
+    (folder / "broken.json").write_text(shown[1], "utf-8")
     with connect(folder / "fxstore-runs") as store:
         for name, cosine, slow in (("monday", 0.9999, 1.0), ("tuesday", 0.9998, 1.1), ("wednesday", 0.93, 1.0)):
             run_id = store.commit(night(name, cosine, slow))

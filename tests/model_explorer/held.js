@@ -2,7 +2,7 @@
 // and those methods of its page that take in a file and fill the side panel.
 //
 //   node held.js WORKER.js payload.json     prints {"graphs": [...]} for one file
-//   node held.js WORKER.js --serve          answers each line {"text", "settings", "nodeData", "sync"} with one such line
+//   node held.js WORKER.js --serve [MS]     answers each line {"text", "settings", "nodeData", "sync"} with one such line
 //
 // A graph that the worker cannot take has "threw"; a document that the app would refuse gives {"refused": reason}.
 'use strict';
@@ -13,11 +13,13 @@ const vm = require('vm');
 
 const page = require('./page.js');
 
-const EVENT = { process: 0, processed: 1, expand: 2, expanded: 3, again: 4, placedAgain: 5, progress: 8, cleanup: 11 };
+const EVENT = { process: 0, processed: 1, expand: 2, expanded: 3, again: 4, placedAgain: 5, progress: 8 };
 const OP = 0;
 const GROUP = 1;
 const PANE = 'pane';
-const SHARED = { showOnNodeItemTypes: {}, nodeDataProviderRuns: {}, config: {}, paneId: PANE, rendererId: PANE };
+// The default of the setting "Hide op nodes with labels below".
+const HIDDEN = ['Const', 'no_value', 'pseudo_const', 'pseudo_qconst', 'ReadVariableOp'];
+const SHARED = { showOnNodeItemTypes: {}, nodeDataProviderRuns: {}, config: { nodeLabelsToHide: HIDDEN }, paneId: PANE, rendererId: PANE };
 const CHARACTER_WIDTH = 0.55;
 
 /** A canvas that only knows how wide a text is: the worker measures its labels on one. */
@@ -33,8 +35,8 @@ class Canvas {
   }
 }
 
-/** Loads the worker; returns a function that sends it one event and returns all that it posts in answer. */
-function start(path) {
+/** Starts a worker; returns a function that sends it one event and returns all that it posts in answer. */
+function start(worker, milliseconds) {
   const posted = [];
   const warned = [];
   const listeners = [];
@@ -48,11 +50,13 @@ function start(path) {
   };
   scope.self = scope.globalThis = scope;
   vm.createContext(scope);
-  vm.runInContext(fs.readFileSync(path, 'utf8'), scope, { filename: path });
+  const deliver = new vm.Script('deliver()');
+  worker.runInContext(scope);
   if (listeners.length !== 1) throw new Error(`the worker listens ${listeners.length} times`);
   return (event) => {
     posted.length = warned.length = 0;
-    listeners[0]({ data: structuredClone(event) });
+    scope.deliver = () => listeners[0]({ data: structuredClone(event) });
+    deliver.runInContext(scope, { timeout: milliseconds });
     return { posted: [...posted], warned: [...warned] };
   };
 }
@@ -65,7 +69,10 @@ function collections(document) {
   return document[0].id != null && document[0].nodes != null ? [{ label: '', graphs: document }] : null;
 }
 
-const finite = (node) => [node.x, node.y, node.width, node.height].every(Number.isFinite);
+/** Returns left, top, width and height within the layer; null for a node that has no place. */
+function place({ x, y, width, height }) {
+  return [x, y, width, height].every(Number.isFinite) ? [x, y, width, height] : null;
+}
 
 function opNode(node) {
   const { id, label, namespace, fullNamespace, nsParentId, subgraphIds, style, config } = node;
@@ -73,14 +80,14 @@ function opNode(node) {
   return {
     id, label, namespace, fullNamespace, parent: nsParentId ?? null, hidden: node.hideInLayout === true,
     subgraphIds: subgraphIds ?? [], attrs, inputsMetadata: structuredClone(inputsMetadata), outputsMetadata, incomingEdges, outgoingEdges,
-    style: style ?? null, config: config ?? null, placed: finite(node),
+    style: style ?? null, config: config ?? null, place: place(node),
   };
 }
 
 function groupNode(node) {
   const { id, label, namespace, nsParentId, nsChildrenIds = [], expanded, sectionContainer } = node;
   return {
-    id, label, namespace, parent: nsParentId ?? null, children: nsChildrenIds, expanded, placed: finite(node),
+    id, label, namespace, parent: nsParentId ?? null, children: nsChildrenIds, expanded, place: place(node),
     section: sectionContainer === true,
   };
 }
@@ -148,13 +155,14 @@ function open(app, answer, settings, nodeData) {
 function look(app, document, { settings = {}, nodeData }) {
   const found = collections(document);
   if (found === null) return { refused: 'Unsupported JSON format' };
-  app.send({ eventType: EVENT.cleanup });
-  const graphs = page.added(app.page, found).flatMap(({ label, graphs, graphsWithLevel }) => {
+  const taken = page.added(app.page, found);
+  const rows = taken.reduce((count, { graphsWithLevel }) => count + graphsWithLevel.length, 0);
+  const graphs = taken.flatMap(({ label, graphs, graphsWithLevel }) => {
     const listed = new Set(graphsWithLevel.map(({ graph }) => graph));
     const taken = graphs.map((graph) => ({ ...takeIn(app, label, graph, settings), listed: listed.has(graph) }));
     return taken.map((answer) => open(app, answer, settings, nodeData));
   });
-  return { graphs };
+  return { graphs, rows };
 }
 
 function answer(app, text, asked) {
@@ -166,19 +174,22 @@ function answer(app, text, asked) {
   }
 }
 
-const [, , workerPath, payload] = process.argv;
+const [, , workerPath, payload, milliseconds = 60_000] = process.argv;
 if (payload === undefined) {
   process.stderr.write('usage: node held.js WORKER.js payload.json | --serve\n');
   process.exit(2);
 }
-const app = { send: start(workerPath), page: page.load(workerPath) };
+const worker = new vm.Script(fs.readFileSync(workerPath, 'utf8'), { filename: workerPath });
+const load = page.loader(workerPath);
+// A payload can break a worker for all that come after it ("__proto__"), so each one gets a fresh one.
+const fresh = () => ({ send: start(worker, Number(milliseconds)), page: load() });
 if (payload === '--serve') {
   readline.createInterface({ input: process.stdin, terminal: false }).on('line', (line) => {
     const { text, ...asked } = JSON.parse(line);
-    process.stdout.write(`${JSON.stringify(answer(app, text, asked))}\n`);
+    process.stdout.write(`${JSON.stringify(answer(fresh(), text, asked))}\n`);
   });
 } else {
-  const found = answer(app, fs.readFileSync(payload, 'utf8'), {});
+  const found = answer(fresh(), fs.readFileSync(payload, 'utf8'), {});
   process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
   process.exit(found.refused === undefined && found.graphs.every((one) => one.threw === undefined) ? 0 : 1);
 }

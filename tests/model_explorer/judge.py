@@ -47,9 +47,11 @@ class Judge:
 
     def node_data(self, payload: Any, data: Any) -> list[dict[str, Any]]:
         """Returns, graph by graph, what the app makes of node data: by node id the value, its text and its colours."""
-        text = data if isinstance(data, str) else json.dumps(data)
-        answer = self._ask(payload, {"nodeData": text})
-        return [dict(graph["nodeData"]) for graph in answer["graphs"]]
+        return [dict(graph["nodeData"]) for graph in self.with_node_data(payload, data)["graphs"]]
+
+    def with_node_data(self, payload: Any, data: Any) -> dict[str, Any]:
+        """Returns what the app holds of a payload once it has read node data; a graph may have thrown on it."""
+        return self._ask(payload, {"nodeData": json.dumps(data)})
 
     def synced(self, data: Any, left: list[str], right: list[str]) -> dict[str, dict[str, list[str] | None]]:
         """Returns where a sync file leads from each of the given nodes of the left and of the right pane."""
@@ -78,15 +80,16 @@ class Judge:
         answer = self.held(payload, **settings)
         if "refused" in answer:
             return [Loss("refused", "", None, answer["refused"])]
+        graphs = [(graph, {str(one.get("id")) for one in group}) for group in _collections(document) for graph in group]
         return [
-            loss for graph, app in zip(_graphs(document), answer["graphs"], strict=True) for loss in lost(graph, app)
+            loss for (graph, ids), app in zip(graphs, answer["graphs"], strict=True) for loss in lost(graph, app, ids)
         ]
 
 
 @contextmanager
-def judge() -> Iterator[Judge]:
-    """Gives a judge, and ends its process."""
-    command = ["node", "--stack-size=900", str(HELD), str(worker_path()), "--serve"]
+def judge(milliseconds: int = 50_000) -> Iterator[Judge]:
+    """Gives a judge, and ends its process; what takes the app longer than that is a loss."""
+    command = ["node", "--stack-size=900", str(HELD), str(worker_path()), "--serve", str(milliseconds)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     try:
         yield Judge(process)
@@ -95,9 +98,9 @@ def judge() -> Iterator[Judge]:
         process.communicate()
 
 
-def _graphs(document: Any) -> list[dict[str, Any]]:
+def _collections(document: Any) -> list[list[dict[str, Any]]]:
     if isinstance(document, dict):
-        return list(document["graphs"])
+        return [document["graphs"]]
     if "subgraphs" in document[0]:
-        return [graph for collection in document for graph in collection["subgraphs"]]
-    return list(document)
+        return [collection["subgraphs"] for collection in document]
+    return [document]

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 ROOT: Final = ""
+LAYER: Final = "___group___"
+TAG: Final = "__tensor_tag"
+VALUES: Final = "__value"
+"""The attribute that the app shows with the inputs that it feeds."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +24,12 @@ class Loss:
     detail: str
 
 
-def lost(graph: dict[str, Any], app: dict[str, Any]) -> list[Loss]:
-    """Compares one graph of a payload with what the app holds of it."""
+def lost(graph: dict[str, Any], app: dict[str, Any], graphs: set[str]) -> list[Loss]:
+    """Compares one graph of a payload with what the app holds of it.
+
+    Args:
+        graphs: The ids of all graphs of its collection.
+    """
     name = str(graph.get("id"))
     found = [Loss("layout", name, None, error) for error in app["errors"]]
     if app["id"] != graph.get("id"):
@@ -39,11 +47,12 @@ def lost(graph: dict[str, Any], app: dict[str, Any]) -> list[Loss]:
             continue
         if count > 1:
             found.append(Loss("node", name, node_id, f"one of {count} is held"))
-        said = _of_node(given[node_id], byid[node_id], byid, groups)
+        said = _of_node(given[node_id], byid[node_id], byid, groups, graphs)
         found += [Loss(kind, name, node_id, detail) for kind, detail in said]
     found += [Loss("wire", name, to, f"from {source} is not drawn") for source, to in _undrawn(app, byid, groups)]
-    found += [Loss("layer", name, group["id"], "is not placed") for group in app["groups"] if not group["placed"]]
-    layers = {group_id.removesuffix("___group___") for group_id in groups} | {ROOT}
+    found += [Loss("layer", name, group["id"], "is not placed") for group in app["groups"] if not group["place"]]
+    found += [Loss("overlap", name, one, f"lies on {other!r}") for one, other in _overlapping(app)]
+    layers = {group_id.replace(LAYER, "", 1) for group_id in groups} | {ROOT}
     for namespace in graph.get("groupNodeAttributes") or {}:
         if namespace not in layers:
             found.append(Loss("group row", name, None, f"{namespace!r} is no layer"))
@@ -51,9 +60,9 @@ def lost(graph: dict[str, Any], app: dict[str, Any]) -> list[Loss]:
 
 
 def _of_node(
-    given: dict[str, Any], app: dict[str, Any], byid: dict[str, Any], groups: dict[str, Any]
+    given: dict[str, Any], app: dict[str, Any], byid: dict[str, Any], groups: dict[str, Any], graphs: set[str]
 ) -> Iterator[tuple[str, str]]:
-    if app["hidden"] or not app["placed"]:
+    if app["hidden"] or not app["place"]:
         yield "place", "is hidden" if app["hidden"] else "has no place"
     if app.get("label") != given.get("label"):
         yield "label", f"{given.get('label')!r} reads {app.get('label')!r}"
@@ -66,20 +75,26 @@ def _of_node(
         return
     shown_attrs = dict(app["panel"]["attrs"])
     for attr in given.get("attrs") or []:
-        value = attr["value"] if isinstance(attr["value"], str) else app["attrs"].get(attr["key"])
-        if not isinstance(attr["value"], str | dict) or shown_attrs.get(attr["key"]) != (
-            value if isinstance(value, str) else ""
-        ):
+        if attr["key"] != VALUES and not _shows(attr["value"], shown_attrs.get(attr["key"])):
             yield "attribute", f"{attr['key']!r}: {attr['value']!r} reads {shown_attrs.get(attr['key'])!r}"
     for side in ("inputsMetadata", "outputsMetadata"):
         for port in given.get(side) or []:
             if str(port["id"]) not in app[side]:
                 yield "port", f"{side} {port['id']} is not held"
             held = app[side].get(str(port["id"]), {})
+            if side == "outputsMetadata":
+                held = {key: value for key, value in held.items() if key == TAG or not key.startswith("__")}
             yield from (("port", f"{side} {port['id']}: {said}") for said in _changed(port.get("attrs"), held, "shape"))
     yield from _edges(given, app, byid)
+    for called in set(given.get("subgraphIds") or []) - graphs:
+        yield "subgraph", f"{called!r} is no graph"
     if list(given.get("subgraphIds") or []) != app["subgraphIds"]:
         yield "subgraph", f"{given.get('subgraphIds')} reads {app['subgraphIds']}"
+
+
+def _shows(value: object, shown: object) -> bool:
+    """Tells whether the side panel shows a value: a text as it is, or ids of nodes, which it writes as links."""
+    return shown == value if isinstance(value, str) else isinstance(value, dict) and shown == ""
 
 
 def _changed(given: list[dict[str, Any]] | None, held: dict[str, Any], renamed: str | None = None) -> Iterator[str]:
@@ -112,6 +127,9 @@ def _edges(given: dict[str, Any], app: dict[str, Any], byid: dict[str, Any]) -> 
         if len(leads) != 1 or given["id"] not in leads[0]:
             yield "port", f"{source} shows no output {output!r} that leads here"
     for edge, (source, pairs) in zip(app["incomingEdges"], app["panel"]["inputs"], strict=True):
+        if source not in byid:
+            yield "edge", f"its source {source!r} is no node"
+            continue
         own = app["inputsMetadata"].get(str(edge.get("targetNodeInputId")), {})
         for name, value in byid[source]["outputsMetadata"].get(str(edge.get("sourceNodeOutputId")), {}).items():
             if name not in own and not name.startswith("__") and dict(pairs).get(name) != value:
@@ -119,7 +137,7 @@ def _edges(given: dict[str, Any], app: dict[str, Any], byid: dict[str, Any]) -> 
 
 
 def _path(app: dict[str, Any], groups: dict[str, Any]) -> str | None:
-    """Returns the labels of the layers that a node is shown in; None where the chain is broken."""
+    """Returns the layers that a node is shown in, as a namespace writes them; None where the chain is broken."""
     parts: list[str] = []
     parent, seen = app["parent"], set()
     while parent is not None:
@@ -128,7 +146,7 @@ def _path(app: dict[str, Any], groups: dict[str, Any]) -> str | None:
         seen.add(parent)
         app = groups[parent]
         if not app["section"]:
-            parts.append(app["label"])
+            parts.append(app["label"].replace("/", "\\/"))
         parent = app["parent"]
     return "/".join(reversed(parts))
 
@@ -136,12 +154,10 @@ def _path(app: dict[str, Any], groups: dict[str, Any]) -> str | None:
 def _undrawn(app: dict[str, Any], byid: dict[str, Any], groups: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields the edges for which no layer draws a wire: the one where the two ends' layers part."""
     drawn = {(layer, source, to) for layer, source, to in app["drawn"]}
-    pinned = {node["id"] for node in app["nodes"] if (node["config"] or {}).get("pinToGroupTop")}
-    pinned |= {node["id"] for node in app["nodes"] if (node["config"] or {}).get("pinToGroupBottom")}
     for to in app["nodes"]:
         for edge in to["incomingEdges"]:
             source = byid.get(edge["sourceNodeId"])
-            if source is None or source["hidden"] or to["hidden"] or {source["id"], to["id"]} & pinned:
+            if source is None or source["hidden"] or to["hidden"]:
                 continue
             wire = _wire(_chain(source, groups), _chain(to, groups))
             if wire not in drawn:
@@ -161,3 +177,20 @@ def _wire(source: list[str], to: list[str]) -> tuple[str, str, str]:
     while shared < min(len(source), len(to)) - 1 and source[shared] == to[shared]:
         shared += 1
     return source[shared - 1] if shared else ROOT, source[shared], to[shared]
+
+
+def _overlapping(app: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields the boxes that lie on another of their layer, each with the first such one."""
+    layers: dict[str | None, list[tuple[list[float], str]]] = {}
+    for node in [*app["nodes"], *app["groups"]]:
+        if node["place"]:
+            layers.setdefault(node["parent"], []).append((node["place"], node["id"]))
+    for boxes in layers.values():
+        boxes.sort()
+        for i, ((left, top, width, height), name) in enumerate(boxes):
+            for (x, y, _, tall), other in boxes[i + 1 :]:
+                if x >= left + width - 1:
+                    break
+                if y < top + height - 1 and top < y + tall - 1:
+                    yield other, name
+                    break

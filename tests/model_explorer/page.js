@@ -43,8 +43,8 @@ function method(text, name) {
 
 const standIn = (...given) => (given.length === 1 ? given[0]?.nodeType === 0 : Object.assign({}, ...given));
 
-/** Returns an object with the page's methods, from the bundle beside the worker. */
-function load(workerPath) {
+/** Reads the bundle beside the worker; returns a function that makes a fresh object with the page's methods. */
+function loader(workerPath) {
   const folder = path.dirname(workerPath);
   const bundle = fs.readdirSync(folder).find((name) => /^main-.*\.js$/.test(name));
   const text = fs.readFileSync(path.join(folder, bundle), 'utf8');
@@ -53,16 +53,15 @@ function load(workerPath) {
     get: (_, name) => (name === Symbol.unscopables ? undefined : standIn),
   });
   const source = `with (outside) { ({ ${NAMES.map((name) => method(text, name)).join(',\n')} }) }`;
-  const page = vm.runInNewContext(source, { outside });
-  const config = () => ({});
-  const runs = { getRunsForModelGraph: () => [] };
-  return Object.assign(page, {
-    appService: { config },
-    nodeDataProviderExtensionService: runs,
-    curShowOnOpNodeInfoIds: new Set(),
-    curShowOnOpNodeAttrIds: new Set(),
-    ioPageSize: Infinity,
-  });
+  const script = new vm.Script(source);
+  return () =>
+    Object.assign(script.runInNewContext({ outside }), {
+      appService: { config: () => ({}) },
+      nodeDataProviderExtensionService: { getRunsForModelGraph: () => [] },
+      curShowOnOpNodeInfoIds: new Set(),
+      curShowOnOpNodeAttrIds: new Set(),
+      ioPageSize: Infinity,
+    });
 }
 
 /** Gives collections to the page as it takes a file's; returns them as it then holds them. */
@@ -103,4 +102,4 @@ function synced(page, data, left, right) {
   return { left: of(left, leftToRightMapping), right: of(right, rightToLeftMapping) };
 }
 
-module.exports = { added, load, nodeData, panel, synced };
+module.exports = { added, loader, nodeData, panel, synced };

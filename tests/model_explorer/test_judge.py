@@ -7,27 +7,7 @@ from typing import Any
 import pytest
 
 from tests.model_explorer.judge import Judge
-
-
-def node(name: str, *sources: str, namespace: str = "", **more: Any) -> dict[str, Any]:
-    edges = [
-        {"sourceNodeId": source, "sourceNodeOutputId": "0", "targetNodeInputId": str(i)}
-        for i, source in enumerate(sources)
-    ]
-    ports = [{"id": "0", "attrs": [{"key": "shape", "value": "2, 3"}]}]
-    return {
-        "id": name,
-        "label": name,
-        "namespace": namespace,
-        "incomingEdges": edges,
-        "outputsMetadata": ports,
-        **more,
-    }
-
-
-def graph(*nodes: dict[str, Any], name: str = "g", **more: Any) -> dict[str, Any]:
-    return {"id": name, "nodes": list(nodes), **more}
-
+from tests.model_explorer.payloads import graph, node
 
 WHOLE = graph(
     node("x"),

@@ -52,6 +52,7 @@ class _Verbs(click.Group):
         "sync": "questions",
         "tag": "tag",
         "trace": "questions",
+        "validate": "validate",
         "worst": "questions",
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +26,13 @@ def head(path: Path) -> bytes:
         return b""
 
 
-def read_json(path: Path, hint: str) -> object:
+def read_json(path: Path, hint: str, parse: Callable[[str], object] = json.loads) -> object:
     """Returns a file's content, parsed as UTF-8 JSON.
+
+    Args:
+        path: A regular file.
+        hint: What to do where it is none of those that are looked for.
+        parse: Parses its text.
 
     Raises:
         SourceError: It cannot be read, is no JSON, is nested too deeply, or would take too much memory.
@@ -43,7 +49,7 @@ def read_json(path: Path, hint: str) -> object:
     if len(data) > MAX_BYTES or parsed_bytes(data) > MAX_PARSED_BYTES:
         raise SourceError(f"{path}: would take more memory than a graph may", hint=hint)
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return parse(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: is not UTF-8 at byte {error.start}", hint=hint) from None
     except RecursionError:

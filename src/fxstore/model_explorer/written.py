@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from fxstore.model_explorer.collection import Collection
 from fxstore.model_explorer.node_data import Coverage, Values
-from fxstore.model_explorer.opening import query_of
 from fxstore.model_explorer.sync import Synced
 
 GRAPHS: Final = "graphs.json"
@@ -94,12 +93,7 @@ def line(text: str) -> str:
     return re.sub(r"([\\\\`*_\[\]<>#|!&])", r"\\\1", " ".join(text.split()))
 
 
-def _readme(
-    run: str,
-    collections: Mapping[str, Collection],
-    described: Sequence[Mapping[str, Any]],
-    opening: Sequence[str] = (),
-) -> str:
+def _readme(run: str, collections: Mapping[str, Collection], described: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         f"# {line(run)} in Model Explorer",
         "",
@@ -121,8 +115,6 @@ def _readme(
         f"| `{MANIFEST}` | this list as JSON, with the nodes of each graph that have no value, counted by reason |",
         "",
     ]
-    if opening:
-        lines += [*opening, ""]
     lines += [*naming(), ""]
     notes = [f"- {line(graph)}: {line(note)}" for one in collections.values() for graph, note in one.notes]
     if notes:
@@ -170,11 +162,5 @@ def compare_files(
         "node_data": described,
         "sync": syncs,
     }
-    opening = [
-        "Both open as two panes in an app that was started in this folder (`model-explorer --no_open_in_browser`); load"
-        " `sync.json` there by hand (Sync, Upload mapping from computer):",
-        "",
-        f"<http://localhost:8080/?{query_of(files[MANIFEST])}>",
-    ]
-    files[README] = _readme(" and ".join(one.label for one in sides), collections, described, opening)
+    files[README] = _readme(" and ".join(one.label for one in sides), collections, described)
     return files

@@ -1,0 +1,111 @@
+"""Which kind of file a document is, and the checks for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
+
+from fxstore.model_explorer.validation.checks import KINDS, Finding, Findings, quoted
+from fxstore.model_explorer.validation.graphs import check_collections
+from fxstore.model_explorer.validation.node_data import check_node_data, is_node_data
+from fxstore.model_explorer.validation.read import Graph, Reader, graph_of
+from fxstore.model_explorer.validation.sync import check_sync
+
+Kind = Literal["graphs", "node data", "sync"]
+_EXACT: Final = 2**53
+_DEEPEST: Final = 500
+
+
+def validate(
+    payload: object, strict: bool = False, graphs: Sequence[object] = (), repeated: Iterable[str] = ()
+) -> list[Finding]:
+    """Checks a file of Model Explorer's: graphs, node data or a sync file.
+
+    Args:
+        payload: A collection, a list of collections or of graphs, node data, or a sync file; as parsed from its JSON.
+        strict: Takes warnings for errors, too.
+        graphs: The payloads that node data or a sync file is for; the left pane's first, then the right one's.
+        repeated: Keys that stood twice in one object of the file; parsed JSON does not show them any more.
+
+    Returns:
+        What was found, in the order of the file; an empty list says that the app loses nothing of it.
+    """
+    findings = Findings(strict)
+    for key in repeated:
+        findings.add("repeated_key", quoted(key))
+    if not _check_values(payload, findings):
+        return findings.all()
+    kind = kind_of(payload)
+    if kind == "graphs":
+        check_collections(_collections(payload, findings), findings)
+        return findings.all()
+    assert isinstance(payload, dict)
+    known = [[graph for one in _collections(given, Findings()) for graph in one] for given in graphs]
+    if kind == "sync":
+        check_sync(payload, known, findings)
+    else:
+        check_node_data(payload, [graph for one in known for graph in one], findings)
+    return findings.all()
+
+
+def kind_of(payload: object) -> Kind:
+    """Returns what kind of file a document is; what is none of them is judged as graphs."""
+    if isinstance(payload, dict) and not {"graphs", "graphCollections"} & payload.keys():
+        if {"mappingEntries", "mapping"} & payload.keys():
+            return "sync"
+        if is_node_data(payload):
+            return "node data"
+    return "graphs"
+
+
+def _check_values(payload: object, findings: Findings) -> bool:
+    """Checks each number; tells whether the nesting can be followed."""
+    stack: list[tuple[object, int]] = [(payload, 0)]
+    while stack:
+        value, depth = stack.pop()
+        if depth > _DEEPEST:
+            findings.add("shape", f"is nested deeper than {_DEEPEST}")
+            return False
+        if isinstance(value, dict):
+            stack += [(one, depth + 1) for one in value.values()]
+        elif isinstance(value, list):
+            stack += [(one, depth + 1) for one in value]
+        elif isinstance(value, float) and not math.isfinite(value):
+            findings.add("non_finite", str(value))
+        elif isinstance(value, int) and not _exact(value):
+            findings.add("inexact_number", str(value) if abs(value) < 10**30 else "more than 30 digits")
+    return True
+
+
+def _exact(value: int) -> bool:
+    return abs(value) <= _EXACT or (abs(value) < 10**300 and int(float(value)) == value)
+
+
+def _collections(payload: object, findings: Findings) -> list[list[Graph]]:
+    """Returns the graphs of each collection of a payload."""
+    if isinstance(payload, dict):
+        if "graphCollections" in payload:
+            said = "is an adapter's answer, which the app does not read from a file: take one collection out of it"
+            findings.add("shape", said)
+            rows = Reader(findings).rows(payload, "graphCollections", "the file")
+            return [_graphs(one, "graphs", findings) for one in rows]
+        return [_graphs(payload, "graphs", findings)]
+    if not isinstance(payload, list):
+        said = KINDS.get(type(payload), "a number")
+        findings.add("shape", f"is {said}, and should be a collection, or a list of collections or graphs")
+        return []
+    if not payload:
+        findings.add("shape", "is an empty list")
+    if any(isinstance(one, dict) and "subgraphs" in one for one in payload):
+        rows = Reader(findings).rows({"collections": payload}, "collections", "the file")
+        return [_graphs(one, "subgraphs", findings) for one in rows]
+    return [_graphs({"label": "", "graphs": payload}, "graphs", findings)]
+
+
+def _graphs(collection: dict[str, Any], key: str, findings: Findings) -> list[Graph]:
+    read = Reader(findings)
+    read.take(collection, "label", str, "a collection", needed=True)
+    if collection.get(key) is None:
+        read.wrong(f"{key} of a collection", list, None)
+    return [graph_of(row, findings) for row in read.rows(collection, key, "a collection")]
