@@ -218,6 +218,10 @@ def test_categories_keep_their_own_colours_and_the_rest_share_one() -> None:
 def test_roles_where_nothing_was_measured_and_one_line_for_a_wrong_name() -> None:
     page = PageModel("t", (Pane("a", (drawn(["x"], [], role="input"),)),), (), {})
     assert coloring(page, palette("light")).fills[1].color == palette("light").roles["input"]
+    elsewhere = replace(page, colors=(ColorBy("o", "ms", {99: 1.0}), ColorBy("o", "kind", {}, texts={1: "a"})))
+    assert coloring(elsewhere, palette("light")).title == "kind · o"
+    assert coloring(replace(page, colors=elsewhere.colors[:1]), palette("light")).title == "role"
+    assert coloring(elsewhere, palette("light"), "ms").title == "ms · o"
     with pytest.raises(UsageError, match="no overlay or metric 'rol'") as error:
         coloring(page, palette("light"), "rol")
     assert error.value.hint == "did you mean 'role'?"

@@ -76,14 +76,17 @@ def coloring(model: PageModel, palette: Palette, color_by: str | None = None) ->
     """Returns the colours of a model's nodes.
 
     Args:
-        color_by: An overlay or a metric of the model, or ``role``; by default the model's first, else the roles.
+        color_by: An overlay or a metric of the model, or ``role``; by default the model's first that says anything of
+            the picture's nodes, else the roles.
 
     Raises:
         UsageError: The model has no such colours.
     """
     if color_by != ROLE:
+        shown = {nid for pane in model.panes for nid in _nids(pane)}
         for by in model.colors:
-            if color_by in (None, by.name, by.metric):
+            wanted = color_by in (by.name, by.metric)
+            if wanted or (color_by is None and not shown.isdisjoint({**by.values, **by.texts})):
                 return _categories(by, model, palette) if by.texts else _numbers(by, model, palette)
         if color_by is not None:
             known = [ROLE, *dict.fromkeys(name for by in model.colors for name in (by.name, by.metric))]

@@ -14,7 +14,7 @@ from fxstore.render.still.wording import cut
 
 _MARGIN: Final = 20.0
 _LEAST_WIDTH: Final = 460.0
-_USUAL_WIDTH, _MOST_ZOOM = 2_000.0, 3.0
+_USUAL_WIDTH, _MOST_ZOOM = 2_400.0, 2.0
 """The head of a wider picture is larger, up to so much: it is looked at from farther away."""
 _STUB: Final = 26.0
 
