@@ -67,7 +67,7 @@ def write(folder: Path) -> None:
     """Writes ``fxstore-embed.js``, ``payloads.js`` and ``mounted.js`` into a folder."""
     texts = {name: json.dumps(payload(names)) for name, names in (("float", FLOAT), ("quantized", QUANTIZED))}
     payloads = "".join(f"window.payloads = {{ ...window.payloads, {name}: {text} }};\n" for name, text in texts.items())
-    (folder / "fxstore-embed.js").write_text(embedded.bundle(), encoding="utf-8")
+    (folder / "fxstore-embed.js").write_text(embedded.runtime_js(), encoding="utf-8")
     (folder / "payloads.js").write_text(payloads, encoding="utf-8")
     (folder / "mounted.js").write_text(embedded.script(payload(FLOAT), "place"), encoding="utf-8")
 

@@ -17,7 +17,6 @@ NODE_COLUMNS: Final = (
     "position", "name", "op", "target", "op_type", "role", "dtype", "shape", "ports", "device", "module_path",
     "module_type", "module_call", "backend",
 )  # fmt: skip
-OVERLAY_KINDS: Final = ("latency", "category", "static")
 PRIVATE: Final = "<private>"
 _VALUES = ("quantize", "dequantize", "choose_qparams", "fake_quantize")
 _TORCH = re.compile(r"torch\.\w{1,24}|cpu|cuda(:\d{1,3})?|[-+*/() s\d]{1,40}")

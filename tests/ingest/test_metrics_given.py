@@ -239,7 +239,7 @@ def test_numbers_are_taken_in_after_their_graphs_by_the_command_line(tmp_path: P
 @pytest.mark.parametrize(
     ("data", "options", "says"),
     [
-        ({"sin": 1.0}, {"kind": "acuracy"}, "kind cannot be 'acuracy'"),
+        ({"sin": 1.0}, {"kind": "acuracy"}, "no overlay kind 'acuracy'"),
         ({"sin": 1.0}, {"better": "up"}, "better cannot be 'up'"),
         ({"sin": 1.0}, {"stage": "flaot"}, "stage 'flaot' is not in this run"),
         ({"sin": object()}, {}, "value of node 'sin' is a object"),

@@ -77,7 +77,7 @@ def compare(*viewers: dict[str, Any], **more: Any) -> dict[str, Any]:
 def host(path: Path, body: str, *, head: str = "", bundle: bool = True, nonce: str = "") -> str:
     """Writes a page that is not ours around some elements, and returns its address."""
     attribute = f' nonce="{nonce}"' if nonce else ""
-    script = f"<script{attribute}>{embedded.bundle()}</script>" if bundle else ""
+    script = f"<script{attribute}>{embedded.runtime_js()}</script>" if bundle else ""
     path.write_text(
         f"<!doctype html><meta charset=utf-8>{head}<body>{body}{script}</body>",
         encoding="utf-8",

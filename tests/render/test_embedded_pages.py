@@ -112,6 +112,40 @@ def test_our_own_pages_carry_the_api_too(open_page: Open) -> None:
     assert page.evaluate("() => FXGraphCompare === fxstore.FXGraphCompare")
 
 
+def with_scripts(path: Path, *parts: str) -> str:
+    """Writes a page with two places and scripts between them, and returns its address."""
+    scripts = "".join(f"<script>{part}</script>" for part in parts)
+    places = '<div id="one" style="height:300px"></div><div id="two" style="height:300px"></div>'
+    path.write_text(f"<!doctype html><meta charset=utf-8><body>{places}{scripts}</body>", encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (1, 2, 0)])
+def test_exports_on_one_page_share_a_viewer(open_url: Open, tmp_path: Path, order: tuple[int, ...]) -> None:
+    one, two = (embedded.script(graph(6), place, runtime=False) for place in ("one", "two"))
+    assert one == embedded.script(graph(6), "one", runtime=False)
+    assert len(one) < 4_000 < 100_000 < len(embedded.runtime_js())
+    assert embedded.script(graph(6), "one") == embedded.runtime_js() + one
+    parts = (embedded.runtime_js(), one, two)
+    page = open_url(with_scripts(tmp_path / "page.html", *(parts[i] for i in order)))
+    settle(page)
+    for place in ("one", "two"):
+        chosen = (
+            f"async () => {{ const v = await fxstore.mounted('{place}'); v.selectNode('n3'); return v.getState(); }}"
+        )
+        assert page.evaluate(chosen)["selectedNodeId"] == "n3"
+
+
+def test_an_export_without_a_viewer_says_so(open_url: Open, tmp_path: Path) -> None:
+    page = open_url(with_scripts(tmp_path / "page.html", embedded.script(graph(2), "one", runtime=False)))
+    assert page.locator("#one").inner_text() == "This graph needs the fxstore viewer: load its script on this page."
+    page.add_script_tag(content=embedded.runtime_js())
+    page.wait_for_function("() => fxstore.mounted('one')")
+    settle(page)
+    assert page.evaluate("async () => (await fxstore.mounted('one')).getState().selectedNodeId") is None
+    assert "needs the fxstore viewer" not in page.locator("#one").inner_text()
+
+
 def test_a_page_is_the_same_every_time_and_holds_no_text_of_the_payload() -> None:
     payload = compare(graph(2, name="</script><script>alert(1)</script>"))
     payload["title"] = '<img src="http://example.org">'

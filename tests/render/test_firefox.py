@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import struct
@@ -15,9 +16,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.render.embedding import graph
 from tests.render.made_pages import STAGES, page_model
 
-from fxstore.render import Page
+from fxstore.render import Page, embedded
 
 FIREFOX = os.environ.get("FXSTORE_FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
 
@@ -38,6 +40,38 @@ def test_the_page_paints_in_firefox(tmp_path: Path) -> None:
     assert len(colors) > 200, "more is painted than frames and text: nodes, edges, the colour scale"
     warm = [rgb for rgb in colors if rgb[0] > 200 and rgb[1] < 180 and rgb[2] < 120]
     assert warm, "the metric colours nodes"
+
+
+@pytest.mark.skipif(FIREFOX is None, reason="needs Firefox (apt-get install firefox-esr, or FXSTORE_FIREFOX)")
+def test_embedded_viewers_paint_and_obey_in_firefox(tmp_path: Path) -> None:
+    """Two viewers and a compare of two more, driven through the JavaScript API; the page paints what it found green."""
+    payload = json.dumps(graph(12))
+    script = f"""
+      const payload = {payload};
+      const made = (root) => FXGraphViewer.create({{ payload, mount: {{ root }}, layout: {{ preset: "compact" }} }});
+      const a = made("#a").init(), told = [];
+      a.on("selectionchange", ({{ nodeId }}) => told.push(nodeId));
+      a.setLayers(["lat"]); a.setColorBy("lat"); a.setTheme("dark"); a.selectNode("n4");
+      const [c, d] = [0, 1].map(() => made(document.createElement("div")));
+      FXGraphCompare.create({{ viewers: [c, d], layout: {{ container: "#c" }}, sync: {{ mode: "id" }} }});
+      c.selectNode("n5");
+      const state = [told.join(), a.getState().colorBy, a.search("n7").join(), d.getState().selectedNodeId].join(" ");
+      const right = state === "n4 lat n7 n5" && !!document.querySelector("#c canvas, #c *");
+      document.body.style.background = right ? "rgb(1, 222, 3)" : "rgb(222, 1, 3)";
+      document.title = state;
+    """
+    host = '<div id="a" style="height:300px;width:800px"></div><div id="c" style="height:320px;width:1000px"></div>'
+    with slow_picture() as address:
+        (tmp_path / "host.html").write_text(
+            f'<!doctype html><meta charset=utf-8><body>{host}<img src="{address}" alt="">'
+            f"<script>{embedded.runtime_js()}</script><script>{script}</script></body>",
+            encoding="utf-8",
+        )
+        width, height, colors = pixels(screenshot(tmp_path, (tmp_path / "host.html").as_uri()))
+    assert (width, height) == (1280, 720)
+    assert (1, 222, 3) in colors, "the script ran to its end, and found what it should"
+    assert (0, 170, 0) in colors, "the layer colours nodes"
+    assert len(colors) > 100
 
 
 @contextmanager

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import click
 
+from fxstore import extensions
+
 
 @click.command()
-def adapters() -> None:
-    """Lists the installed source adapters, without importing them."""
-    from fxstore.ingest.adapters import installed
+@click.argument("what", type=click.Choice(tuple(extensions.GROUPS)), default="adapters")
+def adapters(what: str) -> None:
+    """Lists the installed source adapters, or WHAT else packages add, without importing any."""
+    if what == "adapters":
+        from fxstore.ingest.adapters import installed
 
-    for entry in installed():
+        entries = installed()
+    else:
+        entries = list(extensions.installed(what))
+    for entry in entries:
         click.echo(f"{entry.name}\t{entry.value}")

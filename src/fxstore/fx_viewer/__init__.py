@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from fxstore.fx_viewer.color_rules import CategoricalColorRule, ColorRule, NumericColorRule
+from fxstore.fx_viewer.color_rules import CategoricalColorRule, ColorRule, NumericColorRule, color_rule
 from fxstore.fx_viewer.compare import FXGraphCompareExporter
 from fxstore.fx_viewer.etrecord import build_compare_from_etrecord, export_etrecord_to_html
 from fxstore.fx_viewer.exporter import FXGraphExporter
@@ -24,6 +24,7 @@ from fxstore.fx_viewer.models import (
     GraphPart,
     GraphPayload,
 )
+from fxstore.render.embedded import runtime_js
 
 __all__ = [
     "BaseGraphPayload",
@@ -41,7 +42,9 @@ __all__ = [
     "GraphPayload",
     "NumericColorRule",
     "build_compare_from_etrecord",
+    "color_rule",
     "export_etrecord_to_html",
     "export_fx_viewer_html_from_graphs",
     "install_inspector_hook",
+    "runtime_js",
 ]

@@ -7,12 +7,15 @@ import hashlib
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from fxstore import extensions
+from fxstore.errors import UsageError
 from fxstore.fx_viewer.models import Legend
 from fxstore.fx_viewer.plain import non_finite, number_of, text_of
 
+RuleType = Callable[..., "ColorRule"]
 NodesData = Mapping[str, Mapping[str, Any]]
 
 COLOR_MAPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -159,3 +162,28 @@ def _label(value: float) -> str:
     if abs(value) >= 1000 or abs(value) < 0.01:
         return f"{value:.2e}"
     return f"{int(value)}" if value.is_integer() else f"{value:.2f}"
+
+
+_OWN: Final[Mapping[str, RuleType]] = {"numeric": NumericColorRule, "categorical": CategoricalColorRule}
+
+
+def color_rule(name: str, attribute: str, **options: Any) -> ColorRule:
+    """Returns a colour rule by name: ``numeric``, ``categorical``, or one that another package brings.
+
+    Args:
+        name: Of an entry point in the group ``fxstore.color_rules``; it names a :class:`ColorRule` class, or a function
+            that gives one.
+        attribute: Key in a node's data.
+        options: What that rule takes.
+
+    Raises:
+        UsageError: There is no such rule, it cannot be made with these options, or it is no colour rule.
+    """
+    make = _OWN.get(name) or extensions.load("color-rules", name, _OWN)
+    try:
+        rule = make(attribute, **options)
+    except Exception as error:  # another package's own class
+        raise UsageError(f"color rule {name!r} cannot be made: {extensions.brief(error)}") from error
+    if not isinstance(rule, ColorRule):
+        raise UsageError(f"color rule {name!r} is no ColorRule, but {type(rule).__name__}")
+    return rule

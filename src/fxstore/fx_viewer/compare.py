@@ -84,9 +84,15 @@ class FXGraphCompareExporter:
         """Writes the payload; ``fxstore compare --payload`` makes a page of it again."""
         write_json(output_path, self.generate_json_payload())
 
-    def export_js(self, container_id: str) -> str:
-        """Returns a script that shows the graphs in the element of that id, on any page."""
-        return embedded.script(self.generate_json_payload(), container_id)
+    def export_js(self, container_id: str, *, runtime: bool = True) -> str:
+        """Returns a script that shows the graphs in the element of that id, on any page.
+
+        Args:
+            container_id: Id of the element.
+            runtime: Whether the script carries the viewer, 290 KB. Without it the page loads that itself, once for all
+                its graphs: :func:`fxstore.fx_viewer.runtime_js`.
+        """
+        return embedded.script(self.generate_json_payload(), container_id, runtime)
 
     def export_html(self, output_html: str | os.PathLike[str] = "compare.html") -> None:
         """Writes a page that needs neither a network nor a server; an existing file is replaced."""

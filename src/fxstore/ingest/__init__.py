@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fxstore.ingest.joint import capture_joint
     from fxstore.ingest.overlays import NodeOverlay
     from fxstore.ingest.training import TrainingGraphs
+    from fxstore.kinds import OverlayKind
     from fxstore.records import Stage
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Ingested",
     "Node",
     "NodeOverlay",
+    "OverlayKind",
     "Place",
     "Stage",
     "TrainingGraphs",
@@ -36,6 +38,7 @@ _HOMES: Final = {
     "Ingested": "fxstore.ingest.adapters",
     "Node": "fxstore.ingest.described",
     "NodeOverlay": "fxstore.ingest.overlays",
+    "OverlayKind": "fxstore.kinds",
     "Place": "fxstore.ingest.build",
     "Stage": "fxstore.records",
     "TrainingGraphs": "fxstore.ingest.training",

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from fxstore.errors import UsageError, nearest
 from fxstore.ingest.overlays import NAMED
+from fxstore.kinds import kind_of
 from fxstore.metrics import METRICS
 
-KINDS: Final = ("accuracy", "latency", "category", "static", "statistics")
 DIRECTIONS: Final = ("higher", "lower")
 NO_VALUE: Final = "no value given"
 _ABOUT: Final = ("stage", "method", "path", "port", "sample", "scope", "reason", "ref_stage", "ref_node", "text")
@@ -43,10 +43,11 @@ class About:
     better: str | None = None
 
     def __post_init__(self) -> None:
-        for what, given, known in (("kind", self.kind, KINDS), ("better", self.better, DIRECTIONS)):
-            if given is not None and given not in known:
-                hint = nearest(str(given), known) or f"one of {', '.join(known)}"
-                raise UsageError(f"{what} cannot be {given!r}", hint=hint)
+        if self.kind is not None:
+            kind_of(self.kind)
+        if self.better is not None and self.better not in DIRECTIONS:
+            hint = nearest(str(self.better), DIRECTIONS) or f"one of {', '.join(DIRECTIONS)}"
+            raise UsageError(f"better cannot be {self.better!r}", hint=hint)
         if self.unit is not None and not isinstance(self.unit, str):
             raise UsageError(f"a unit is a text, not {self.unit!r}", hint="unit='ns'")
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from fxstore import tables
 from fxstore.errors import nearest
+from fxstore.kinds import kind_of
 from fxstore.records import Graph, Overlay, Stage
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ class NodeOverlay:
 
     Attributes:
         name: The overlay's name.
-        kind: ``accuracy``, ``latency``, ``category``, ``static`` or ``statistics``.
+        kind: ``accuracy``, ``latency``, ``category``, ``static``, ``statistics``, or another package's
+            (:mod:`fxstore.kinds`).
         rows: Schema :data:`NAMED`.
         source: Where it comes from, in a few words; no path.
         unit: Of the values, such as ``ns``; or None.
@@ -170,7 +172,9 @@ class NodeOverlay:
 
         Raises:
             ValueError: A row has a column that there is none of.
+            UsageError: There is no such kind.
         """
+        kind_of(kind)
         columns: dict[str, list[Any]] = {name: [] for name in NAMED.names}
         for row in rows:
             if unknown := row.keys() - columns.keys():
@@ -204,7 +208,9 @@ class NodeOverlay:
             **dict.fromkeys(("unit", "better", "threshold", "verdict"), [None] * len(where)),
         }
         table = pa.table(rows, schema=ROWS)
-        yield Laid(Overlay(self.name, self.kind, self.source, table, self.unit, self.better), lost.notes(self.name))
+        kind = kind_of(self.kind)
+        about = self.unit or kind.unit, self.better or kind.better
+        yield Laid(Overlay(self.name, self.kind, self.source, table, *about), lost.notes(self.name))
 
 
 Waiting = tuple[Layer, Mapping[str | None, str]]

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from fxstore import tables
 from fxstore.ingest.build import fingerprints
-from fxstore.privacy import NODE_COLUMNS, OVERLAY_KINDS, attributes, holds_path, plain
+from fxstore.kinds import public_kinds
+from fxstore.privacy import NODE_COLUMNS, attributes, holds_path, plain
 from fxstore.records import Graph, Overlay, RunRecord, Stage, Structure
 
 _METRICS: Final = ("ordinal", "port", "metric", "value", "status", "scope", "ref", "sample")
@@ -24,7 +25,8 @@ def public_run(record: RunRecord, link: Callable[[Sequence[Stage]], Structure]) 
     """
     stages = tuple(map(_stage, record.stages))
     tags = {key: value for key, value in record.tags.items() if not holds_path(key + value)}
-    overlays = tuple(_overlay(overlay) for overlay in record.overlays if overlay.kind in OVERLAY_KINDS)
+    kinds = public_kinds()
+    overlays = tuple(_overlay(overlay) for overlay in record.overlays if overlay.kind in kinds)
     return replace(
         record,
         name=plain(record.name),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fxstore.errors import UsageError
-from fxstore.privacy import OVERLAY_KINDS, is_public
+from fxstore.kinds import public_kinds
+from fxstore.privacy import is_public
 from fxstore.query.compare import page_model
 from fxstore.query.in_columns import in_columns
 from fxstore.query.result import Result
@@ -41,7 +42,7 @@ def shown(
     nids = None if highlight is None or isinstance(highlight, Result) else list(highlight)
     runs = [run] if isinstance(run, str) else list(run or [])
     stages = [stages] if isinstance(stages, str) else stages
-    kinds = OVERLAY_KINDS if public else None
+    kinds = public_kinds() if public else None
     model = page_model(store, runs or None, stages, color_by, result, nids, title, hops, whole, kinds)
     if columns:
         model = replace(model, panes=in_columns(model.panes))

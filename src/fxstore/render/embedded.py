@@ -6,12 +6,14 @@ import gzip
 import json
 import math
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from string import Template
 from typing import Any, Final
 
 from fxstore.render.join import join
 from fxstore.render.page import OfflinePage, embed_style, framed, source
+from fxstore.render.panetypes import registration
 
 _PAGE: Final = "embedmain.js"
 _BUNDLE: Final = "embedapi.js"
@@ -29,21 +31,21 @@ def html(payload: Mapping[str, Any], title: str = "") -> str:
     return framed(_page_script(), _packed({"title": title, "payload": payload}))
 
 
-def script(payload: Mapping[str, Any], container_id: str) -> str:
+def script(payload: Mapping[str, Any], container_id: str, runtime: bool = True) -> str:
     """Returns a script that shows a payload in the element of that id: in any page, and several times in one.
 
-    It needs nothing else. It sets ``window.fxstore``, ``FXGraphViewer`` and ``FXGraphCompare``; what it mounted is
+    It sets ``window.fxstore``, ``FXGraphViewer`` and ``FXGraphCompare``; what it mounted is
     ``await fxstore.mounted(container_id)``. A later run for the same element replaces what the earlier one showed.
+
+    Args:
+        payload: Of one graph, or of several.
+        container_id: Id of the element.
+        runtime: Whether the viewer is in the script, which then needs nothing else. Without it the script is the data
+            alone: the page loads the viewer (:func:`runtime_js`) itself, once for all scripts, before or after them.
     """
     place, data = _literal(container_id), _literal(_packed(payload))
-    return (
-        f"{bundle()}(() => {{\n"
-        f"  const run = () => window.fxstore.mountPacked({place}, {data});\n"
-        f"  const early = document.readyState === 'loading' && !document.getElementById({place});\n"
-        "  if (early) document.addEventListener('DOMContentLoaded', run);\n"
-        "  else run();\n"
-        "})();\n"
-    )
+    mount = Template(source("embedmount.js")).substitute(place=place, data=data)
+    return (runtime_js() if runtime else "") + mount
 
 
 class PayloadPage(OfflinePage):
@@ -58,9 +60,22 @@ class PayloadPage(OfflinePage):
         return html(self.payload, self.title)
 
 
+def runtime_js(pane_types: Sequence[str] = ()) -> str:
+    """Returns the viewer alone, as a plain script: for pages that mount payloads themselves, or hold several exports.
+
+    It sets ``window.fxstore``, ``FXGraphViewer`` and ``FXGraphCompare``. The same text for the same pane types.
+
+    Args:
+        pane_types: Installed pane types that it brings along; see :mod:`fxstore.render.panetypes`.
+
+    Raises:
+        UsageError: There is no such pane type, or its script cannot stand in a page.
+    """
+    return _viewer() + "".join(f"{registration(name)}\n" for name in dict.fromkeys(pane_types))
+
+
 @cache
-def bundle() -> str:
-    """Returns the viewer alone, for pages that mount payloads themselves; it sets ``window.fxstore``."""
+def _viewer() -> str:
     code = join(_BUNDLE, source)
     return f'(() => {{\n"use strict";\n{code}\ninstall(window, {_literal(embed_style())});\n}})();\n'
 

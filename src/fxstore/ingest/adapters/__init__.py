@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+from fxstore import extensions
 from fxstore.collector import at_rest
 from fxstore.errors import FxstoreError, SourceError, UsageError, nearest
 from fxstore.ingest.overlays import Layer, NodeOverlay
 from fxstore.records import Stage
 
-GROUP = "fxstore.adapters"
+GROUP: Final = extensions.GROUPS["adapters"]
 _log = logging.getLogger("fxstore")
 
 
@@ -96,13 +96,8 @@ def installed() -> list[EntryPoint]:
 
     The one for tables comes last: a format whose files end in ``.csv`` or ``.parquet`` may have an adapter of its own.
     """
-    return list(_installed(entry_points, tuple(sys.path)))
-
-
-@cache
-def _installed(find: Callable[..., Iterable[EntryPoint]], path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Looks through every installed package, once for each place where these are looked for: it takes 20 ms."""
-    return tuple(sorted(find(group=GROUP), key=lambda entry: (_rank(entry), entry.name)))
+    found = extensions.found(entry_points, GROUP, tuple(sys.path))
+    return sorted(found, key=lambda entry: (_rank(entry), entry.name))
 
 
 @at_rest()
@@ -130,7 +125,7 @@ def read(source: object, options: Mapping[str, Any] | None = None) -> Ingested:
     except FxstoreError:
         raise
     except Exception as error:
-        what = f"adapter {entry.name} cannot read {describe(source)}: {_brief(error)}"
+        what = f"adapter {entry.name} cannot read {describe(source)}: {extensions.brief(error)}"
         raise SourceError(what, hint=f"it is {entry.value}; report it there") from error
 
 
@@ -201,7 +196,7 @@ def _accepting(source: object) -> tuple[EntryPoint, Adapter]:
             if adapter.accepts(source):
                 return entry, adapter
         except Exception as error:  # a stranger's adapter must not stop the others
-            _log.warning("adapter %s is passed over: %s", entry.name, _brief(error))
+            _log.warning("adapter %s is passed over: %s", entry.name, extensions.brief(error))
             broken.append(entry.name)
     names = ", ".join(entry.name for entry in installed() if entry.name not in broken)
     also = f"; broken: {', '.join(broken)}" if broken else ""
@@ -213,7 +208,7 @@ def _loaded(broken: list[str]) -> Iterator[tuple[EntryPoint, Adapter]]:
         try:
             adapter = entry.load()()
         except Exception as error:  # a stranger's package may be half installed
-            _log.warning("adapter %s cannot be loaded: %s", entry.name, _brief(error))
+            _log.warning("adapter %s cannot be loaded: %s", entry.name, extensions.brief(error))
             broken.append(entry.name)
         else:
             yield entry, adapter
@@ -229,7 +224,3 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
-
-
-def _brief(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

@@ -86,7 +86,7 @@ def coloring(model: PageModel, palette: Palette, color_by: str | None = None) ->
         shown = {nid for pane in model.panes for nid in _nids(pane)}
         for by in model.colors:
             wanted = color_by in (by.name, by.metric)
-            if wanted or (color_by is None and not shown.isdisjoint({**by.values, **by.texts})):
+            if wanted or (color_by is None and not (shown.isdisjoint(by.values) and shown.isdisjoint(by.texts))):
                 return _categories(by, model, palette) if by.texts else _numbers(by, model, palette)
         if color_by is not None:
             known = [ROLE, *dict.fromkeys(name for by in model.colors for name in (by.name, by.metric))]

@@ -2,7 +2,7 @@
 
 import { AnswerPanel } from "./answer.js";
 import { Colorings } from "./colorings.js";
-import { FXGraphCompare } from "./compare.js";
+import { PaneCompare } from "./compare.js";
 import { DetailsPanel } from "./details.js";
 import { builder } from "./dom.js";
 import { ExportMenu } from "./exportmenu.js";
@@ -19,7 +19,7 @@ import { Strip } from "./strip.js";
 import { ThemeSwitch } from "./themeswitch.js";
 import { Tooltip } from "./tooltip.js";
 import { SLOTS, ViewMenu } from "./viewmenu.js";
-import { FXGraphViewer } from "./viewer.js";
+import { PaneViewer } from "./viewer.js";
 import { visible } from "./visible.js";
 
 const PREPARE_AFTER_MS = 400;
@@ -54,9 +54,9 @@ export class PageApp {
     });
     const coloring = this.colorings.at(0);
     const viewers = scene.panes.map((_, pane) =>
-      FXGraphViewer.create({ scene, pane, mount: this.panes.boxes[pane].mount, theme: this.themes.theme, coloring }),
+      PaneViewer.create({ scene, pane, mount: this.panes.boxes[pane].mount, theme: this.themes.theme, coloring }),
     );
-    const compare = (this.compare = FXGraphCompare.create({ scene, viewers, colorings: this.colorings }));
+    const compare = (this.compare = PaneCompare.create({ scene, viewers, colorings: this.colorings }));
     this.details = new DetailsPanel(h, scene, compare);
     this.strips = viewers.map((viewer, pane) => this.furnish(viewer, this.panes.boxes[pane]));
     this.scatter = new ScatterPlot(h, compare);

@@ -13,12 +13,12 @@ import { Trail } from "./trail.js";
 
 const READING_SCALE = 0.8;
 
-export class FXGraphCompare extends Emitter {
+export class PaneCompare extends Emitter {
   /**
-   * @param {{scene: import("./scene.js").Scene, viewers: import("./viewer.js").FXGraphViewer[], colorings: import("./colorings.js").Colorings}} options
+   * @param {{scene: import("./scene.js").Scene, viewers: import("./viewer.js").PaneViewer[], colorings: import("./colorings.js").Colorings}} options
    */
   static create(options) {
-    return new FXGraphCompare(options);
+    return new PaneCompare(options);
   }
 
   constructor({ scene, viewers, colorings }) {

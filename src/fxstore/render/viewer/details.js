@@ -15,7 +15,7 @@ const LEAST_COLUMN_PX = 112;
 export class DetailsPanel {
   /**
    * @param {ReturnType<import("./dom.js").builder>} h @param {import("./scene.js").Scene} scene
-   * @param {import("./compare.js").FXGraphCompare} compare
+   * @param {import("./compare.js").PaneCompare} compare
    */
   constructor(h, scene, compare) {
     Object.assign(this, { h, scene, compare });

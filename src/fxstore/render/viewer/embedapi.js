@@ -1,13 +1,15 @@
 // What an embedding page gets: `window.fxstore` with the viewer and the compare of the RFC, and what its scripts mounted.
 
-import { EmbeddedCompare } from "./embedcompare.js";
+import { FXGraphCompare } from "./embedcompare.js";
 import { PayloadPage, startState } from "./embedpage.js";
-import { EmbeddedViewer } from "./embedviewer.js";
+import { FXGraphViewer } from "./embedviewer.js";
 import { isCompare } from "./graphjson.js";
 import { island, useStyle } from "./island.js";
 import { inflate } from "./payload.js";
 
 export const EMBED_VERSION = 1;
+/** What the window hears when `window.fxstore` is there; scripts that do not carry the viewer wait for it. */
+const READY = "fxstoreready";
 
 /** @type {WeakMap<Element, Promise<any>>} */
 const SHOWN = new WeakMap();
@@ -15,8 +17,8 @@ const SHOWN = new WeakMap();
 function embedApi() {
   return {
     embedVersion: EMBED_VERSION,
-    FXGraphViewer: EmbeddedViewer,
-    FXGraphCompare: EmbeddedCompare,
+    FXGraphViewer,
+    FXGraphCompare,
     mount: (place, payload, options) => mounted(place, Promise.resolve(payload), options),
     mountPacked: (place, packed, options) => mounted(place, unpacked(packed), options),
     mounted: (place) =>
@@ -33,8 +35,9 @@ export function install(window, style, own = null) {
   if (!own && window.fxstore?.embedVersion === EMBED_VERSION) return;
   useStyle(style);
   window.fxstore = { ...window.fxstore, ...own, ...embedApi() };
-  window.FXGraphViewer = EmbeddedViewer;
-  window.FXGraphCompare = EmbeddedCompare;
+  window.FXGraphViewer = FXGraphViewer;
+  window.FXGraphCompare = FXGraphCompare;
+  window.dispatchEvent(new Event(READY));
 }
 
 /** @param {string} packed base64 of gzip of JSON @returns {Promise<any>} */
@@ -78,6 +81,6 @@ function show(element, payload, options) {
     });
   }
   const state = { ...startState(payload), ...options.state };
-  const viewer = EmbeddedViewer.create({ ...options, payload, state, mount: { root: element, ...options.mount } });
+  const viewer = FXGraphViewer.create({ ...options, payload, state, mount: { root: element, ...options.mount } });
   return viewer.init();
 }

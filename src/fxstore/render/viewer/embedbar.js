@@ -6,7 +6,7 @@ import { BASE } from "./layers.js";
 import { SearchBox } from "./searchbox.js";
 
 export class EmbedBar {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./embedviewer.js").EmbeddedViewer} viewer */
+  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./embedviewer.js").FXGraphViewer} viewer */
   constructor(h, viewer) {
     Object.assign(this, { h, viewer });
     const ask = (patch) => viewer.setState(patch, { source: "ui" });

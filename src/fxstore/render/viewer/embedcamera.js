@@ -3,7 +3,7 @@
 import { centred } from "./viewport.js";
 
 /**
- * @typedef {import("./viewer.js").FXGraphViewer} Pane
+ * @typedef {import("./viewer.js").PaneViewer} Pane
  */
 
 /** @param {Pane} pane @param {{x?: number, y?: number, k?: number}} camera what it does not say stays */

@@ -14,11 +14,11 @@ const LAYOUT = { columns: 2, minimapHeight: 180, infoHeight: 200 };
 const SHARED_OFF = ["layers", "colorBy", "theme", "zoomButtons", "fullscreenButton", "highlightButton"];
 
 /**
- * @typedef {import("./embedviewer.js").EmbeddedViewer} EmbeddedViewer
+ * @typedef {import("./embedviewer.js").FXGraphViewer} FXGraphViewer
  * @typedef {{element: HTMLElement, parent: Node, next: Node|null, style: string|null}} Loan where a borrowed element belongs
  */
 
-export class EmbeddedCompare {
+export class FXGraphCompare {
   /** @type {Loan[]} */
   #loans = [];
   #offs = [];
@@ -26,7 +26,7 @@ export class EmbeddedCompare {
 
   /** @param {any} config `{viewers, layout, sync, sharedTaskbar}` */
   static create(config) {
-    return new EmbeddedCompare(config);
+    return new FXGraphCompare(config);
   }
 
   /** @param {string} type @param {(site: import("./panetype.js").PaneSite) => import("./panetype.js").OwnPane} create */
@@ -40,7 +40,7 @@ export class EmbeddedCompare {
         ? [...viewers]
         : [...(viewers ?? [])].map((viewer) => [viewer.title ?? viewer.name, viewer]);
     if (!named.length) throw new TypeError("FXGraphCompare needs viewers: a list, or a Map of name to viewer");
-    /** @type {EmbeddedViewer[]} */
+    /** @type {FXGraphViewer[]} */
     const { document } = globalThis;
     this.own = [];
     this.viewers = named.map(([, viewer]) =>

@@ -7,7 +7,7 @@ import { SyncSelect } from "./syncselect.js";
 
 export class CompareBar {
   /**
-   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./embedcompare.js").EmbeddedCompare} compare
+   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./embedcompare.js").FXGraphCompare} compare
    * @param {Record<string, boolean>} controls `theme`, `layers`, `zoomFit`, `syncMode`, `fullscreen`: false hides one
    */
   constructor(h, compare, controls) {

@@ -9,7 +9,7 @@ import { legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
 import { splitter } from "./splitter.js";
 import { Tooltip } from "./tooltip.js";
-import { FXGraphViewer } from "./viewer.js";
+import { PaneViewer } from "./viewer.js";
 
 const LEAST_SIDE_PX = 120;
 const LEAST_MAP_PX = 40;
@@ -28,12 +28,12 @@ class EmbedDetails extends DetailsPanel {
 }
 
 export class EmbedShell {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./embedviewer.js").EmbeddedViewer} viewer */
+  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./embedviewer.js").FXGraphViewer} viewer */
   constructor(h, viewer) {
     Object.assign(this, { h, viewer });
     const { scene, theme, colorings } = viewer;
     this.mount = h("div", { class: "fx-mount" });
-    this.pane = FXGraphViewer.create({ scene, pane: 0, mount: this.mount, theme, coloring: colorings.at(0) });
+    this.pane = PaneViewer.create({ scene, pane: 0, mount: this.mount, theme, coloring: colorings.at(0) });
     this.pane.canvas.setAttribute("aria-label", viewer.title || `graph, ${scene.nodeCount} nodes`);
   }
 

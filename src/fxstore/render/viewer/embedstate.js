@@ -7,7 +7,7 @@ const WATCHED = [
   ...["uiVisibility", "highlightGroups"],
 ];
 
-/** @param {import("./embedviewer.js").EmbeddedViewer} viewer @returns {any} a copy */
+/** @param {import("./embedviewer.js").FXGraphViewer} viewer @returns {any} a copy */
 export function stateOf(viewer) {
   const { core, shell, layers, model, theme } = viewer;
   const { view } = shell.pane;

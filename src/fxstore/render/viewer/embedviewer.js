@@ -1,6 +1,6 @@
 // One graph in someone else's page, with the API of the fx_viewer RFC.
 
-import { FXGraphCompare } from "./compare.js";
+import { PaneCompare } from "./compare.js";
 import { colorReader } from "./csscolor.js";
 import { builder } from "./dom.js";
 import { centerOn, takeSize, useCamera } from "./embedcamera.js";
@@ -17,14 +17,14 @@ import { BASE, LayerSet } from "./layers.js";
 import { selectionOf } from "./selection.js";
 import { opening } from "./viewport.js";
 
-/** @type {WeakMap<Element, EmbeddedViewer>} */
+/** @type {WeakMap<Element, FXGraphViewer>} */
 const MOUNTED = new WeakMap();
 const NEUTRAL = {
   ...{ theme: "light", activeExtensions: [], colorBy: BASE, highlightAncestors: true },
   ...{ selectedNodeId: null, searchQuery: "" },
 };
 
-export class EmbeddedViewer {
+export class FXGraphViewer {
   #events = new HostEvents();
   #teller = new ChangeTeller({
     state: () => this.getState(),
@@ -34,7 +34,7 @@ export class EmbeddedViewer {
 
   /** @param {any} config `{payload, mount, layout, ui, state}` */
   static create(config) {
-    return new EmbeddedViewer(config);
+    return new FXGraphViewer(config);
   }
 
   /** @param {string} name @param {any} tokens */
@@ -59,7 +59,7 @@ export class EmbeddedViewer {
     this.highlights = true;
     this.colorBy = BASE;
     this.shell = new EmbedShell(builder(document), this);
-    this.core = FXGraphCompare.create({ scene: this.scene, viewers: [this.shell.pane], colorings: this.colorings });
+    this.core = PaneCompare.create({ scene: this.scene, viewers: [this.shell.pane], colorings: this.colorings });
     this.groups = new HighlightGroups(this.shell.pane, this.model);
     this.shell.furnish();
     this.#listen();

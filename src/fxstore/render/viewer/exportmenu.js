@@ -8,7 +8,7 @@ const PNG_RATIO = 2;
 
 export class ExportMenu {
   /**
-   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare
+   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare
    * @param {{shown: () => number[], rows: () => number[]}} page panes in view in their order; rows of the answer as shown
    */
   constructor(h, compare, page) {

@@ -6,7 +6,7 @@ import { grouped } from "./numbers.js";
 const MOST_LISTED = 100;
 
 /**
- * @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare
+ * @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare
  * @param {number[]} panes those in view, in order @param {(node: number) => void} select
  * @returns {HTMLElement}
  */

@@ -9,7 +9,7 @@ export class HighlightGroups {
   /** @type {Map<string, {nodeIds: string[], nodes: number[], color: string}>} */
   #groups = new Map();
 
-  /** @param {import("./viewer.js").FXGraphViewer} pane @param {import("./graphjson.js").GraphModel} model */
+  /** @param {import("./viewer.js").PaneViewer} pane @param {import("./graphjson.js").GraphModel} model */
   constructor(pane, model) {
     Object.assign(this, { pane, model });
     pane.on("painted", () => this.#paint());

@@ -3,11 +3,11 @@
 import { detailRows } from "./facts.js";
 
 /**
- * @typedef {import("./embedviewer.js").EmbeddedViewer} EmbeddedViewer
+ * @typedef {import("./embedviewer.js").FXGraphViewer} FXGraphViewer
  */
 
 /**
- * @param {EmbeddedViewer[]} viewers @param {number} origin the one that was clicked
+ * @param {FXGraphViewer[]} viewers @param {number} origin the one that was clicked
  * @returns {{label: string, cells: import("./facts.js").Cell[]}[]} one cell per viewer; what differs from the clicked node's is marked
  */
 export function mergedRows(viewers, origin) {
@@ -28,7 +28,7 @@ export function mergedRows(viewers, origin) {
 }
 
 /**
- * @param {ReturnType<import("./dom.js").builder>} h @param {EmbeddedViewer[]} viewers @param {string[]} names @param {number} origin
+ * @param {ReturnType<import("./dom.js").builder>} h @param {FXGraphViewer[]} viewers @param {string[]} names @param {number} origin
  * @returns {HTMLElement}
  */
 export function mergedTable(h, viewers, names, origin) {

@@ -7,7 +7,7 @@ import { watchSize } from "./sizes.js";
 import { centred, visibleBox } from "./viewport.js";
 
 export class Minimap {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./viewer.js").FXGraphViewer} viewer @param {string} title */
+  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./viewer.js").PaneViewer} viewer @param {string} title */
   constructor(h, viewer, title) {
     this.viewer = viewer;
     this.canvas = h("canvas", {

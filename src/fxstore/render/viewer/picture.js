@@ -11,16 +11,16 @@ const MARGIN_PX = 28;
 const PICTURE_FONT = '600 13px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 /**
- * @typedef {{viewer: import("./viewer.js").FXGraphViewer, view: import("./viewport.js").View, size: import("./viewport.js").Size}} Part
+ * @typedef {{viewer: import("./viewer.js").PaneViewer, view: import("./viewport.js").View, size: import("./viewport.js").Size}} Part
  */
 
-/** @param {import("./viewer.js").FXGraphViewer[]} viewers shown ones @returns {Part[]} as they are in view */
+/** @param {import("./viewer.js").PaneViewer[]} viewers shown ones @returns {Part[]} as they are in view */
 export function partsInView(viewers) {
   return viewers.filter((viewer) => viewer.view).map((viewer) => ({ viewer, view: viewer.view, size: viewer.size }));
 }
 
 /**
- * @param {import("./viewer.js").FXGraphViewer[]} viewers @param {import("./scene.js").Scene} scene
+ * @param {import("./viewer.js").PaneViewer[]} viewers @param {import("./scene.js").Scene} scene
  * @param {import("./selection.js").Selection} selection @returns {Part[]} of each pane the selection and its neighbours
  */
 export function partsOfSelection(viewers, scene, selection) {

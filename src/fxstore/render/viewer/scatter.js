@@ -11,7 +11,7 @@ const PLOT_SIDE = 420;
 const PLOT_PAD = 14;
 
 export class ScatterPlot {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare */
+  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare */
   constructor(h, compare) {
     this.h = h;
     this.compare = compare;

@@ -3,7 +3,7 @@
 import { grouped } from "./numbers.js";
 
 export class SearchBox {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare */
+  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare */
   constructor(h, compare) {
     this.compare = compare;
     this.count = h("output", { class: "fx-count", "aria-live": "polite" });

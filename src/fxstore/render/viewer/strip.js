@@ -10,7 +10,7 @@ const STRIP_PAD = 4;
 
 export class Strip {
   /**
-   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./viewer.js").FXGraphViewer} viewer @param {string} title
+   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./viewer.js").PaneViewer} viewer @param {string} title
    * @param {(node: number) => void} select
    */
   constructor(h, viewer, title, select) {

@@ -6,7 +6,7 @@ import { metricText } from "./metrictext.js";
 const MOST_LINES = 16;
 
 export class Tooltip {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare */
+  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare */
   constructor(h, compare) {
     this.h = h;
     this.compare = compare;

@@ -23,13 +23,13 @@ const CHEAP_MS = 7;
 const EDGE_PX = 40;
 const LEGIBLE = 0.5;
 
-export class FXGraphViewer extends Emitter {
+export class PaneViewer extends Emitter {
   /**
    * @param {{scene: import("./scene.js").Scene, pane: number, mount: HTMLElement, theme: import("./themes.js").Theme,
    *   coloring: import("./coloring.js").Coloring}} options
    */
   static create(options) {
-    return new FXGraphViewer(options);
+    return new PaneViewer(options);
   }
 
   constructor({ scene, pane, mount, theme, coloring }) {

@@ -6,7 +6,7 @@ import { choice, menu, tick } from "./menu.js";
 export const SLOTS = { border: "Border", badge: "Dot", label: "Second line" };
 
 export class ViewMenu {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare @param {{scatter: () => void}} actions */
+  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare @param {{scatter: () => void}} actions */
   constructor(h, compare, { scatter }) {
     this.compare = compare;
     this.levels = choice(h, "Modules", [["all open", "Infinity"]], (value) => compare.foldTo(Number(value)));
