@@ -14,7 +14,8 @@ from fxstore.model_explorer.names import escaped
 from fxstore.model_explorer.node_data import Coverage, Values, node_data
 from fxstore.model_explorer.source import Edge, Row, Source
 from fxstore.model_explorer.steps import BUDGET
-from fxstore.privacy import NODE_COLUMNS, OVERLAY_KINDS, attributes, is_public, plain
+from fxstore.kinds import public_kinds
+from fxstore.privacy import NODE_COLUMNS, attributes, is_public, plain
 from fxstore.query import hints
 from fxstore.query.session import Store
 from fxstore.query.stored import node_texts, node_values
@@ -174,11 +175,12 @@ def _merged(store: Store, run: CommittedRun, public: bool) -> Iterator[Values]:
     """Yields the values of each metric of each overlay: numbers, and texts that are no histograms."""
     texts = {(one.number, one.metric): one for one in node_texts(store, run.run_id)}
     numbers = {(one.number, one.metric): one for one in node_values(store, run.run_id)}
+    kinds = public_kinds() if public else ()
     for key in sorted({**texts, **numbers}):
         own, said = numbers.get(key), texts.get(key)
         one = own or said
         assert one is not None
-        if key[1] == "histogram" or (public and one.kind not in OVERLAY_KINDS):
+        if key[1] == "histogram" or (public and one.kind not in kinds):
             continue
         told = said.texts if said else {}
         missing = own.missing if own else {}
