@@ -34,6 +34,8 @@ CONTRACT = {
     "coverage": "run_id overlay_id stage nodes measured not_measured reasons",
     "unmatched": "run_id nid stage name towards reason",
     "delegation": "run_id nid backend inner_nodes handles",
+    "saved_tensors": "run_id nid backward_nid stage method name",
+    "recomputed": "run_id nid backward_nid stage method name",
     "operators": "run_id stage op_type nodes",
 }
 RANKING = "nid stage name target module_path value status source_file source_line counterparts rank metric reason"

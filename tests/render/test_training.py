@@ -20,7 +20,7 @@ from fxstore.render.training import TRAINING_ROLES, category, category_fills
         (["recomputed", "forward", "backward"], "recomputed"),
         (["saved", "forward_output", "forward"], "forward output, saved"),
         (["backward_output", "backward"], "backward output"),
-        (["forward_output", "output"], "op"),
+        (["forward_output", "output"], "output"),
         (["op"], "op"),
     ],
 )

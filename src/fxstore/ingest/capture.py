@@ -200,7 +200,7 @@ class _Capture:
         builder.node(
             node.name,
             node.op,
-            told.targets.get(node.name, target),
+            told.targets.get(node.name) or target,
             "delegate" if delegate else role if main == "op" else main,
             kind=kind,
             values=values_of(node),

@@ -44,7 +44,7 @@ def capture_joint(
     """
     if not isinstance(inputs, tuple | list):
         raise UsageError(f"the input is a {type(inputs).__name__}", hint="pass a tuple, as the model takes it: (x,)")
-    taken = _Cut(_partition(partition) if saved is None else _saving(list(saved)))
+    taken = _Cut(_partition(partition) if saved is None else _saving(list(saved)), _tied(model))
     try:
         _trace(model, tuple(inputs), dict(kwargs or {}), taken)
     except (UsageError, SourceError):
@@ -62,18 +62,30 @@ def capture_joint(
 class _Cut:
     """A partitioner that keeps what goes in and what comes out."""
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, tied: Mapping[str, Sequence[str]]) -> None:
         self.partition = partition
+        self.tied = tied
         self.graphs: TrainingGraphs | None = None
 
     def __call__(self, joint: fx.GraphModule, inputs: Any, *, num_fwd_outputs: int, **rest: Any) -> Any:
-        mark(joint)
+        mark(joint, self.tied)
         before = copy.deepcopy(joint)
         forward, backward = self.partition(joint, inputs, num_fwd_outputs=num_fwd_outputs, **rest)
         self.graphs = TrainingGraphs(
             copy.deepcopy(forward), copy.deepcopy(backward), before, forward_outputs=num_fwd_outputs
         )
         return forward, backward
+
+
+def _tied(model: object) -> dict[str, list[str]]:
+    """Returns the other names of each parameter and buffer of a module that has several."""
+    if not isinstance(model, torch.nn.Module):
+        return {}
+    names: dict[int, list[str]] = {}
+    for group in (model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False)):
+        for name, value in group:
+            names.setdefault(id(value), []).append(name)
+    return {name: [other for other in same if other != name] for same in names.values() for name in same}
 
 
 def _partition(name: str | Partition) -> Partition:

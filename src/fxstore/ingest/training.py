@@ -19,9 +19,10 @@ _MAIN: Final = (SAVED, "recomputed", FORWARD_OUTPUT, BACKWARD_OUTPUT, "forward",
 
 VIEWS: Final = frozenset(
     {
-        "view", "t", "transpose", "permute", "expand", "slice", "select", "unsqueeze", "squeeze", "as_strided", "alias",
-        "detach", "diagonal", "unfold", "view_as", "split", "split_with_sizes", "chunk", "unbind", "narrow", "movedim",
-        "swapaxes", "real", "imag", "view_as_real", "view_as_complex", "numpy_T", "mT", "adjoint",
+        "view", "_unsafe_view", "t", "transpose", "permute", "expand", "slice", "select", "unsqueeze", "squeeze",
+        "as_strided", "alias", "detach", "diagonal", "unfold", "view_as", "split", "split_with_sizes", "chunk",
+        "unbind", "narrow", "movedim", "swapaxes", "real", "imag", "view_as_real", "view_as_complex", "numpy_T", "mT",
+        "adjoint",
     }
 )  # fmt: skip
 """Operators whose results share the memory of their first argument."""

@@ -14,6 +14,7 @@ from fxstore.ingest.live_nodes import target_text
 from fxstore.ingest.training import BACKWARD_OUTPUT, FORWARD_OUTPUT, SAVED, VIEWS, Part, TrainingGraphs
 
 _ORIGIN: Final = "fxstore_joint_node"
+_TIED: Final = "fxstore_tied_with"
 _DESCRIBED: Final = {
     "ParamAOTInput": "parameter",
     "BufferAOTInput": "buffer",
@@ -24,10 +25,22 @@ _SAVES_STATE: Final = "run_and_save_rng_state"
 _TAKES_STATE: Final = "run_with_rng_state"
 
 
-def mark(joint: fx.GraphModule) -> None:
-    """Writes each node's name into its metadata, which partitioners copy: so a copy tells what it is a copy of."""
+def mark(joint: fx.GraphModule, tied: Mapping[str, Sequence[str]]) -> None:
+    """Writes each node's name into its metadata, which partitioners copy: so a copy tells what it is a copy of.
+
+    Args:
+        tied: The other names of each parameter and buffer that has several.
+    """
     for node in joint.graph.nodes:
         node.meta[_ORIGIN] = node.name
+        others = tied.get(getattr(node.meta.get("desc"), "target", ""))
+        if others:
+            node.meta[_TIED] = list(others)
+
+
+def tied_with(node: fx.Node) -> list[str]:
+    """Returns the other names of a parameter or buffer."""
+    return list(node.meta.get(_TIED, ()))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fxstore.ingest.overlays import NodeOverlay
 from fxstore.ingest.provenance import chains
 from fxstore.ingest.training import BACKWARD_OUTPUT, FORWARD_OUTPUT, Part, TrainingGraphs, roles, saved_values
 from fxstore.ingest.training_overlay import saved_overlay
-from fxstore.ingest.training_parts import Parts, output_of, parts_of, returned_by
+from fxstore.ingest.training_parts import Parts, output_of, parts_of, returned_by, tied_with
 from fxstore.records import Stage
 
 # The forward and the backward graph return different things: no rule may take one's output for the other's.
@@ -39,7 +39,11 @@ def stages_of(graphs: TrainingGraphs) -> tuple[list[Stage], list[NodeOverlay]]:
             {**told[name], output_of(module).name: _OUTPUT_ROLES[name]},
             dict(_signature(part, parts)),
             {} if name == "joint" else _chains(name, module, graphs, parts),
-            {n.name: stands_for[n.name] for n in module.graph.nodes if n.op == "placeholder" and n.name in stands_for},
+            {
+                n.name: said
+                for n in module.graph.nodes
+                if n.op == "placeholder" and (said := _spoken(n.meta.get("desc")))
+            },
             {one: {"stands_for": what} for one, what in stands_for.items()},
         )
         notes: list[str] = []
@@ -89,7 +93,7 @@ def _standing(module: fx.GraphModule) -> dict[str, str]:
     found: dict[str, list[str]] = defaultdict(list)
     for node in module.graph.nodes:
         if node.op == "placeholder":
-            found[node.name].append(_spoken(node.meta.get("desc")))
+            found[node.name] += [_spoken(node.meta.get("desc")), *(f"tied with {name}" for name in tied_with(node))]
     said = output_of(module).meta.get("desc")
     for name, desc in zip(returned_by(module), said if isinstance(said, (list, tuple)) else (), strict=False):
         found[name].append(_spoken(desc))

@@ -30,7 +30,7 @@ from fxstore.query.stored import (
     sync_members,
     sync_sets,
 )
-from fxstore.query.training import training_colors
+from fxstore.query.training import as_steps, stages_in, training_colors
 from fxstore.query.verdicts import VERDICT, verdict_colors
 from fxstore.render.model import Answer, DrawnGraph, PageModel, Pane
 from fxstore.store import CommittedRun
@@ -84,7 +84,7 @@ def page_model(
         named = result.nids()
     shown = _runs(store, runs, named)
     _check_stages(shown, stages)
-    parts = [_stages(store, run, stages) for run in shown]
+    parts = [as_steps(store, run.run_id, _stages(store, run, stages)) for run in shown]
     reduced = [] if whole or not named else _reduced(store, shown, parts, named, hops)
     hidden: list[dict[str, list[StoredGraph]]] = [{} for _ in shown]
     if reduced:
@@ -217,7 +217,7 @@ def _panes(
                 *(drawn_graph(graph, drawings) for graph in own),
                 *(drawn_graph(graph) for graph in hidden.get(name, ())),
             ),
-            subtitle=" · ".join(filter(None, (subtitle, notes[name]))),
+            subtitle=" · ".join(filter(None, (subtitle, *(notes.get(part) for part in stages_in(name))))),
             run=run.run_id,
         )
         for name, own in graphs.items()

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 RELATIONS: Final = (
     "runs", "stages", "graphs", "nodes", "node_roles", "edges", "provenance", "handles", "links", "sync_sets",
-    "value_pairs", "overlays", "metrics", "coverage", "unmatched", "delegation", "operators",
+    "value_pairs", "overlays", "metrics", "coverage", "unmatched", "delegation", "operators", "saved_tensors",
+    "recomputed",
 )  # fmt: skip
 MACROS: Final = (
     "worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants", "nodes_between", "run_diff",

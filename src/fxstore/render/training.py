@@ -21,10 +21,10 @@ def category(roles: Collection[str]) -> str:
     """Returns the category of a node by all its roles: ``recomputed``, or ``parameter, saved`` where it is saved, too.
 
     What comes in is first of all an input, whatever becomes of it; what goes out an output; then what is saved or
-    recomputed is that, before it is forward or backward. A graph's output node has no category of its own: ``op``.
+    recomputed is that, before it is forward or backward. The node that says what a graph returns is ``output``.
     """
     if "output" in roles:
-        return "op"
+        return "output"
     outer = next((role for role in (*_TAKEN, *_GIVEN) if role in roles), None)
     if outer is None:
         return next((role for role in _MADE if role in roles), "op")
