@@ -24,7 +24,7 @@ PAGES = tuple(
 
 def make(folder: Path) -> None:
     """Writes the store ``fxstore-runs`` into a folder, and the broken file that ``model_explorer.md`` shows."""
-    shown = _JSON.search(PAGES[-1].read_text("utf-8"))
+    shown = _JSON.search(next(p for p in PAGES if p.name == "model_explorer.md").read_text("utf-8"))
     assert shown is not None
     (folder / "broken.json").write_text(shown[1], "utf-8")
     with connect(folder / "fxstore-runs") as store:

@@ -27,3 +27,9 @@ def test_a_command_shows_what_the_page_says(folder: Path, page: str, command: st
 
 def test_every_page_has_commands() -> None:
     assert {page for page, *_ in BLOCKS} == {page.name for page in docs.PAGES}
+
+
+def test_every_page_that_shows_a_command_is_run() -> None:
+    elsewhere = {"tutorial.md", "fx_viewer.md"}  # test_tutorial.py, ingest/test_docs_python.py
+    shown = {page.name for page in (readme.README.parent / "docs").glob("*.md") if readme.blocks(page)}
+    assert shown == {page.name for page in docs.PAGES} | elsewhere

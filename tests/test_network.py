@@ -41,7 +41,9 @@ VERBS = [
     ["metric-diff", "monday", "wednesday", "cosine"], ["check", "monday", "wednesday", "--rule", "cosine >= 0.99"],
     ["compare", "-o", "page.html"], ["compare", "--run", "monday", "--run", "wednesday", "-o", "two.html"],
     ["export", "duckdb", "-o", "one.duckdb"], ["export", "json", "-o", "all.json"],
-    ["export", "debugger", "-o", "debugger"], ["ingest", "numbers.json", "--name", "given"],
+    ["export", "debugger", "-o", "debugger"], ["export", "model-explorer", "monday", "-o", "collections"],
+    ["model-explorer", "monday", "--compare", "float", "lowered", "-o", "compared"],
+    ["ingest", "numbers.json", "--name", "given"],
 ]  # fmt: skip
 GRAPH = {"label": "net", "graphs": [{"id": "g", "nodes": [{"id": "a", "label": "relu", "namespace": ""}]}]}
 

@@ -98,6 +98,9 @@ def test_colours_are_offered_in_order_and_chosen(drawn: Drawn) -> None:
         assert names("time") == [everything[3], *everything[:3]]
         assert names("mse")[0] == ("one", "mse")
         assert [color.better for color in page_model(store).colors] == ["higher", "higher", "lower", "lower"]
+        older = page_model(store, result=store.worst("cosine", overlay="one"))
+        assert (older.colors[0].name, older.colors[0].metric) == ("one", "cosine")
+        assert page_model(store, result=store.worst("cosine", overlay="one"), color_by="two").colors[0].name == "two"
         with pytest.raises(QueryError, match="no overlay or metric 'tim'") as error:
             names("tim")
         assert error.value.hint == "did you mean 'time'?"

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from fxstore.model_explorer.collection import Collection
 from fxstore.model_explorer.node_data import Coverage, Values
+from fxstore.model_explorer.opening import query_of
 from fxstore.model_explorer.sync import Synced
 
 GRAPHS: Final = "graphs.json"
@@ -93,7 +94,12 @@ def line(text: str) -> str:
     return re.sub(r"([\\\\`*_\[\]<>#|!&])", r"\\\1", " ".join(text.split()))
 
 
-def _readme(run: str, collections: Mapping[str, Collection], described: Sequence[Mapping[str, Any]]) -> str:
+def _readme(
+    run: str,
+    collections: Mapping[str, Collection],
+    described: Sequence[Mapping[str, Any]],
+    opening: Sequence[str] = (),
+) -> str:
     lines = [
         f"# {line(run)} in Model Explorer",
         "",
@@ -115,6 +121,8 @@ def _readme(run: str, collections: Mapping[str, Collection], described: Sequence
         f"| `{MANIFEST}` | this list as JSON, with the nodes of each graph that have no value, counted by reason |",
         "",
     ]
+    if opening:
+        lines += [*opening, ""]
     lines += [*naming(), ""]
     notes = [f"- {line(graph)}: {line(note)}" for one in collections.values() for graph, note in one.notes]
     if notes:
@@ -162,5 +170,11 @@ def compare_files(
         "node_data": described,
         "sync": syncs,
     }
-    files[README] = _readme(" and ".join(one.label for one in sides), collections, described)
+    opening = [
+        "Both open as two panes in an app that was started in this folder (`model-explorer --no_open_in_browser`); load"
+        " `sync.json` there by hand (Sync, Upload mapping from computer):",
+        "",
+        f"<http://localhost:8080/?{query_of(files[MANIFEST])}>",
+    ]
+    files[README] = _readme(" and ".join(one.label for one in sides), collections, described, opening)
     return files

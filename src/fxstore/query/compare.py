@@ -22,6 +22,7 @@ from fxstore.query.result import Result
 from fxstore.query.run_changes import change_colors
 from fxstore.query.session import Store
 from fxstore.query.stored import (
+    NodeValues,
     StoredGraph,
     equal_values,
     graphs_of,
@@ -65,8 +66,8 @@ def page_model(
         store: Where the runs are.
         runs: Ids or names; by default the runs that ``result`` or ``highlight`` names nodes of, else the latest.
         stages: Names of the stages to show, in that order; by default all of each run.
-        color_by: An overlay or a metric that colours the nodes at first, or ``verdict``; by default the newest
-            accuracy overlay's cosine.
+        color_by: An overlay or a metric that colours the nodes at first, or ``verdict``; by default the overlay
+            that the first row of ``result`` names, else the newest accuracy overlay's cosine.
         result: The answer that the page lists and highlights.
         highlight: nids to highlight instead of the result's.
         title: The page's title; by default the names of the runs.
@@ -111,7 +112,13 @@ def page_model(
         panes=aligned(panes, sets, _drawings(store.directory).beside),
         sync_sets=sets,
         focus=focus,
-        colors=colors_of(known, steps, changes, color_by, answer is not None and "change" in answer.columns),
+        colors=colors_of(
+            known,
+            steps,
+            changes,
+            color_by or _asked_overlay(result, known),
+            answer is not None and "change" in answer.columns,
+        ),
         answer=answer,
         highlight=[nid for nid in named if nid in visible],
         facts=[*_facts(shown), *((f"{way.base.name} and {way.head.name}", str(way)) for way in ways[::2])],
@@ -120,6 +127,15 @@ def page_model(
         left_out=_left_out(reduced, HOPS if hops is None else hops),
         statistics=statistics_of(known),
     )
+
+
+def _asked_overlay(result: Result | None, known: Sequence[NodeValues]) -> str | None:
+    """Returns the overlay that an answer is about: the one that its first row names."""
+    if result is None or "overlay" not in result.columns:
+        return None
+    place = result.columns.index("overlay")
+    first = next((row[place] for row in result if row[place] is not None), None)
+    return str(first) if any(one.overlay == first for one in known) else None
 
 
 def _runs(store: Store, runs: Sequence[str] | str | None, nids: Iterable[int]) -> list[CommittedRun]:
