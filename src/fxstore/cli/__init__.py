@@ -56,8 +56,30 @@ class _Verbs(click.Group):
         "worst": "questions",
     }
 
+    sections: ClassVar = {
+        "Take in": ["demo", "ingest", "measure", "tag", "adapters"],
+        "Numbers": ["worst", "first-bad", "stage-errors", "history", "first-broken", "fallback"],
+        "Counterparts": ["sync", "trace"],
+        "Graphs": [
+            "match", "ancestors", "descendants", "between", "shortest-path", "common-ancestors", "neighbourhood",
+            "subgraph", "op-counts", "same-operator",
+        ],
+        "Runs against runs": ["diff", "metric-diff", "check"],
+        "Show": ["compare", "export", "model-explorer", "validate"],
+        "SQL and what is there": ["sql", "schema", "runs", "stages", "mcp"],
+        "Keep": ["merge", "compact", "gc", "verify"],
+    }  # fmt: skip
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(self.homes)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, verbs in self.sections.items():
+            commands = {verb: self.get_command(ctx, verb) for verb in verbs if verb in self.homes}
+            rows = [(verb, command.get_short_help_str(1000)) for verb, command in commands.items() if command]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows, col_max=18)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         from importlib import import_module
