@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 from fxstore.errors import UsageError
 from fxstore.query import across
 from fxstore.query.result import Result
-from fxstore.store import add_tags, open_directory
+from fxstore.store import (
+    GRACE_S,
+    Collected,
+    Compacted,
+    Merged,
+    Verified,
+    add_tags,
+    collect,
+    compact,
+    merge,
+    open_directory,
+    verify,
+)
 
 if TYPE_CHECKING:
     from fxstore.recording import Recorder, Run
@@ -91,6 +103,62 @@ class Store(across.Store):
             StoreError: The store is read-only or cannot be written.
         """
         add_tags(self.directory, self.existing_run(run).run_id, _texts(tags))
+
+    def compact(self, grace: float = GRACE_S) -> Compacted:
+        """Puts the overlays and metrics of many runs into few, larger files; others may read and write meanwhile.
+
+        Args:
+            grace: Seconds for which the files that are replaced stay, for who has listed them outside of fxstore. The
+                next :meth:`compact` or :meth:`gc` takes them away.
+
+        Raises:
+            StoreError: The store is read-only or cannot be written, or another process compacts or collects.
+        """
+        return compact(self.directory, grace)
+
+    def gc(
+        self,
+        keep_last: int | None = None,
+        keep_tag: str | Sequence[str] = (),
+        *,
+        grace: float = GRACE_S,
+        dry_run: bool = False,
+    ) -> Collected:
+        """Removes what killed writers left, graphs of no run, and runs that are not to be kept; others may go on.
+
+        Args:
+            keep_last: How many of the newest runs of each model (of each name, of runs without a model) to keep;
+                default: all runs stay.
+            keep_tag: Runs with this tag, or one of these, stay, too: ``release``, or ``release=2.1``.
+            grace: Seconds for which what a writer has staged stays, and what was compacted.
+            dry_run: Only tell.
+
+        Raises:
+            UsageError: ``keep_last`` is below 1, or ``keep_tag`` is given without it.
+            StoreError: The store is read-only or cannot be written, or another process compacts or collects.
+        """
+        tags = [keep_tag] if isinstance(keep_tag, str) else keep_tag
+        return collect(self.directory, keep_last, tags, grace, dry_run)
+
+    def merge(self, other: str | os.PathLike[str] | Store) -> Merged:
+        """Takes the runs of another store in, with their tags; a run that is here already is not taken twice.
+
+        Args:
+            other: A store, its path, or its URL; it may be written meanwhile.
+
+        Raises:
+            UsageError: It is this store.
+            StoreError: A run there has the id of another one here, and nothing is taken in then; or a store cannot be
+                opened, or this one not be written.
+        """
+        if isinstance(other, Store):
+            return merge(self.directory, other.directory)
+        with connect(other, read_only=True) as opened:
+            return merge(self.directory, opened.directory)
+
+    def verify(self) -> Verified:
+        """Reads every file that a run needs, and compares it with its digest; others may read and write meanwhile."""
+        return verify(self.directory)
 
     def compare(
         self,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import duckdb
 
+from fxstore.errors import QueryError
 from fxstore.metrics.definitions import METRICS
 from fxstore.query import arrivals, library
 from fxstore.query.kept import MOST_ROWS, Kept
 from fxstore.query.matching import arrow as matching
-from fxstore.store import Catalog
+from fxstore.store import Catalog, sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +42,16 @@ _SETTINGS: Final = {
 }
 
 
+# While others compact all the time, the next try meets what the last one found.
+_TRIES: Final = 8
+# Errors that no file of the store causes.
+_NOT_OF_FILES: Final = (
+    duckdb.BinderException, duckdb.CatalogException, duckdb.ConversionException, duckdb.InterruptException,
+    duckdb.OutOfMemoryException, duckdb.ParserException, duckdb.SyntaxException,
+)  # fmt: skip
+_T = TypeVar("_T")
+
+
 class Engine:
     """One locked-down in-memory connection; what it can reach is the store's directory.
 
@@ -52,6 +65,7 @@ class Engine:
         self.lock = threading.RLock()
         self._filled: dict[str, dict[str, str]] = {}
         self._loaded: set[str] = set()
+        self._opened: list[list[str]] = []
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
         self._kept = Kept(self._connection, catalog.find, 0 if memory_mb else MOST_ROWS)
         self._define_functions()
@@ -63,11 +77,51 @@ class Engine:
             self._connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'; SET max_temp_directory_size = '0B'")
         self._lock_down()
 
-    def refresh(self) -> None:
-        """Takes in the runs that were committed or removed since."""
+    def refresh(self, again: bool = False) -> bool:
+        """Takes in the runs that were committed, compacted or removed since; returns whether anything was.
+
+        Args:
+            again: Look even where the store seems unchanged.
+        """
         with self.lock:
-            if self.catalog.refresh():
+            changed = self.catalog.refresh(again)
+            if changed:
                 self._fill_runs()
+            return changed
+
+    def reading(self, ask: Callable[[], _T]) -> _T:
+        """Takes a step of a question, and takes it again where a file was compacted away, or is damaged.
+
+        Runs with a damaged file are left out from then on, with a warning.
+
+        Raises:
+            duckdb.Error, QueryError: The step fails for another reason.
+        """
+        with self.lock:
+            for _ in range(_TRIES):
+                self._opened = []
+                try:
+                    return ask()
+                except (duckdb.Error, QueryError) as error:
+                    if not self._mended(error if isinstance(error, duckdb.Error) else error.__cause__):
+                        raise
+            return ask()
+
+    def _mended(self, error: BaseException | None) -> bool:
+        if not isinstance(error, duckdb.Error) or isinstance(error, _NOT_OF_FILES):
+            return False
+        files = {file for files in self._opened for file in files if not file.startswith("fxstore:")}
+        gone = [file for file in files if not os.path.exists(file)]
+        if gone and self.refresh(again=True):
+            return True
+        damage: dict[str, str] = {}
+        for file in sorted(gone or files):
+            if why := sums.damage(Path(file)):
+                damage |= dict.fromkeys(self.catalog.users(Path(file)), f"{file}: {why}")
+        if damage:
+            self.catalog.leave_out(damage)
+            self._fill_runs()
+        return bool(damage)
 
     def load(self, names: Iterable[str]) -> None:
         """Creates the views and macros of these names, and what they need, where they are not there yet."""
@@ -132,6 +186,7 @@ class Engine:
         """Gives SQL what it needs to open a run's files; a macro's path is computed when a statement is bound."""
         define = partial(self._connection.create_function, null_handling="special")
         define("_files", self._files, ["VARCHAR", "VARCHAR"], "VARCHAR[]")
+        define("_own", self._own, ["VARCHAR", "VARCHAR"], "VARCHAR")
         define("_all_files", self._all_files, ["VARCHAR"], "VARCHAR[]")
         define("_model_files", self._model_files, ["VARCHAR", "VARCHAR"], "VARCHAR[]")
         define("_source", self._kept.source, ["VARCHAR", "VARCHAR"], "VARCHAR")
@@ -142,10 +197,23 @@ class Engine:
 
     def _files(self, run: str | None, relation: str) -> list[str]:
         found = self.catalog.find(run)
-        return self.catalog.files(found, relation) if found else [f"fxstore: no run {run or ''}"]
+        return self._noted(self.catalog.files(found, relation)) if found else [f"fxstore: no run {run or ''}"]
+
+    def _own(self, run: str | None, relation: str) -> str:
+        """Returns the statement that gives a run's rows of a relation that has a file of its own, or a segment's."""
+        found = self.catalog.find(run)
+        statement = f"FROM read_parquet({_literal(self._files(run, relation)[0])})"
+        shared = found is not None and self.catalog.is_shared(found)
+        return f"{statement} WHERE run_key = {found.run_key}" if found and shared else statement
 
     def _all_files(self, relation: str) -> list[str]:
-        return self.catalog.all_files(relation)
+        return self._noted(self.catalog.all_files(relation))
+
+    def _noted(self, files: list[str]) -> list[str]:
+        """Remembers which files a statement opens."""
+        self._opened.append(files)
+        self.catalog.directory.fetch(files)
+        return files
 
     def _model_files(self, run: str | None, relation: str) -> list[str]:
         """Returns the files of all runs of a run's model; of its name, where it names no model."""
@@ -157,7 +225,7 @@ class Engine:
             for other in self.catalog.runs.values()
             if other.model == asked.model and (asked.model is not None or other.name == asked.name)
         )
-        return list(dict.fromkeys(file for other in alike for file in self.catalog.files(other, relation)))
+        return self._noted(list(dict.fromkeys(file for other in alike for file in self.catalog.files(other, relation))))
 
     def _key(self, run: str | None) -> int | None:
         found = self.catalog.find(run)
@@ -192,3 +260,7 @@ class Engine:
         self._connection.execute("SET allowed_directories = ?", [[str(self.catalog.directory.root)]])
         for setting, value in _SETTINGS.items():
             self._connection.execute(f"SET {setting} = {value}")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

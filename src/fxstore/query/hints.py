@@ -33,6 +33,8 @@ def among(name: str, known: Iterable[str], lister: str = "") -> str:
 
 def no_run(catalog: Catalog, run: str | None) -> QueryError:
     """Returns the error for a run that is not there: one of that name, or any at all."""
+    if run is not None and run in catalog.damaged:
+        return QueryError(f"run {run} is left out: {catalog.damaged[run]}", hint="fxstore verify says what is damaged")
     if run is None or not catalog.runs:
         return QueryError("the store holds no run yet", hint="ingest one first: fxstore ingest SOURCE")
     newest_first = [found.name for found in reversed(catalog.runs.values())]

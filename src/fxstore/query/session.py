@@ -109,8 +109,7 @@ class Store(GraphQuestions):
         if timeout is not None or memory_mb is not None:
             return self.limited(timeout, memory_mb).sql(query, params)
         engine = self._current()
-        with engine.lock:
-            checked = guard.check(engine, query, params)
+        checked = engine.reading(lambda: guard.check(engine, query, params))
         return self._result(checked, params, query, lambda: with_nodes(query, lambda text: self.sql(text, params)))
 
     def limited(self, timeout: float | None = None, memory_mb: int | None = None) -> Limited:
@@ -257,11 +256,15 @@ class Store(GraphQuestions):
     def _read(self, query: str, params: Params | None, few: bool = False) -> pa.Table:
         """Runs a statement that is our own, or checked."""
         engine = self._current()
-        with engine.lock:
-            try:
-                engine.load(library.uses(query))
-                return engine.arrow_of_few(query, params) if few else engine.arrow(query, params)
-            except duckdb.Error as error:
+
+        def ask() -> pa.Table:
+            engine.load(library.uses(query))
+            return engine.arrow_of_few(query, params) if few else engine.arrow(query, params)
+
+        try:
+            return engine.reading(ask)
+        except duckdb.Error as error:
+            with engine.lock:
                 raise guard.explain(engine, error) from error
 
     def _check_open(self) -> None:

@@ -7,67 +7,170 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from fxstore import tables
-from fxstore.store import manifest, tagging
+from fxstore.store import manifest, segments, tagging
 from fxstore.store.directory import RUN_PREFIX, Directory
 from fxstore.store.runs import CommittedRun
+from fxstore.store.segments import Segment
 
 _RUN_NAME: Final = re.compile(f"{RUN_PREFIX}([0-9a-f]{{8}})")
 # A directory's time may be as coarse as this; one that changed within it before we looked may change again unseen.
 _COARSE_NS: Final = 2_000_000_000
+# While others commit all the time, one listing is as good as the next.
+_LOOKS: Final = 3
+_UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError)
+
+
+class _Names(NamedTuple):
+    """What a store's directories list: of runs and their tags, and of segments."""
+
+    beside_runs: frozenset[str]
+    segments: frozenset[str]
 
 
 class Catalog:
-    """The runs that were committed when :meth:`refresh` last looked, oldest first."""
+    """The runs that were committed when :meth:`refresh` last looked, oldest first.
 
-    def __init__(self, directory: Directory) -> None:
+    Attributes:
+        runs: By their ids, with the tags that they got later.
+        damaged: Why a run is left out, by its id.
+        incomplete: Those of these that are described, but lack graphs: by their ids, as they were committed.
+        unread: Why a segment is left out, by its name.
+    """
+
+    def __init__(self, directory: Directory, quiet: bool = False) -> None:
+        """Makes a catalog that has not looked yet.
+
+        Args:
+            quiet: Do not warn of what is left out.
+        """
         self.directory = directory
+        self._quiet = quiet
         self.runs: dict[str, CommittedRun] = {}
+        self.damaged: dict[str, str] = {}
+        self.incomplete: dict[str, CommittedRun] = {}
+        self.unread: dict[str, str] = {}
         self._committed: dict[str, CommittedRun] = {}
-        self._runs_directory = str(directory.runs)
-        self._seen: frozenset[str] = frozenset()
-        self._unchanged_since: int | None = None
+        self._segments: dict[str, Segment] = {}
+        self._folders: dict[str, str] = {}
+        self._seen: _Names | None = None
+        self._unchanged_since: tuple[int, int] | None = None
         self._present: set[str] = set()
         self._names: dict[str, str] = {}
         self._latest: CommittedRun | None = None
         self._all: dict[str, list[str]] = {}
 
-    def refresh(self) -> bool:
-        """Takes in what was committed or removed since; returns whether anything was.
+    def refresh(self, again: bool = False) -> bool:
+        """Takes in what was committed, compacted or removed since; returns whether anything was.
 
         A committed run never changes, and the tags that it gets later are names of files, so comparing the names beside
-        the run directories is enough. A run whose
-        ``run.json`` cannot be read, or whose graphs are missing, is left out with a warning: the others stay readable.
+        the run directories, and those of segments, is enough. A run whose ``run.json`` cannot be read, or whose graphs
+        are missing, is left out with a warning: the others stay readable. Where graphs are missing, the next time looks
+        for them again: a collection may have moved them aside, and put them back.
+
+        Args:
+            again: Look even where the directories seem unchanged.
         """
-        names = self._list()
-        if names is None or names == self._seen:
+        found = self._list(again)
+        if found is None and self.incomplete:
+            found = self._seen
+        if found is None or (found == self._seen and not self.incomplete):
             return False
-        gone, new = self._seen - names, names - self._seen
-        runs = {run_id: run for run_id, run in self._committed.items() if f"{RUN_PREFIX}{run_id}" not in gone}
-        runs |= self._read(sorted(match[1] for match in map(_RUN_NAME.fullmatch, new) if match))
-        self._committed = dict(sorted(runs.items(), key=lambda item: (item[1].created_at, item[0])))
-        tags = tagging.named(names)
+        while not self._take_in(found):
+            found = self._list(True) or found
+        self._arrange()
+        return True
+
+    def _take_in(self, found: _Names) -> bool:
+        """Reads what is new; returns False where some of it was taken away after it was listed."""
+        self._seen = found
+        if not self._read_segments(found.segments):
+            return False
+        alone = {match[1] for match in map(_RUN_NAME.fullmatch, found.beside_runs) if match}
+        self._folders = {
+            **{run_id: f"{self.directory.runs}/{RUN_PREFIX}{run_id}" for run_id in alone},
+            **{run_id: f"{self.directory.segment(one.name)}" for one in self.segments() for run_id in one.runs},
+        }
+        kept = {run_id: run for run_id, run in self._committed.items() if run_id in self._folders}
+        self.damaged = {run_id: why for run_id, why in self.damaged.items() if run_id in self._folders}
+        waiting, self.incomplete = self.incomplete.keys() & self._folders.keys(), {}
+        read = self._read(sorted(waiting | (self._folders.keys() - kept.keys() - self.damaged.keys())))
+        self._committed = kept | (read or {})
+        return read is not None
+
+    def _list(self, again: bool) -> _Names | None:
+        """Returns the names of runs, tags and segments; None where none can have come or gone since the last time.
+
+        Runs first: what a compaction takes away from there is in a segment before.
+        """
+        self.directory.update()
+        before = time.time_ns()
+        changed = _changed(self.directory.runs), _changed(self.directory.segments)
+        if changed == self._unchanged_since and not again:
+            return None
+        found = _Names(_listed(self.directory.runs), segments.names(self.directory))
+        self._unchanged_since = changed if before - max(changed) > _COARSE_NS else None
+        return found
+
+    def _read_segments(self, found: frozenset[str]) -> bool:
+        self._segments = {name: segment for name, segment in self._segments.items() if name in found}
+        self.unread = {name: why for name, why in self.unread.items() if name in found}
+        for name in sorted(found - self._segments.keys() - self.unread.keys()):
+            try:
+                self._segments[name] = segments.read(self.directory, name)
+            except _UNREADABLE as error:
+                if not os.path.lexists(self.directory.segment(name)):
+                    return False
+                self.unread[name] = _said(error, segments.DESCRIPTION)
+                if not self._quiet:
+                    warnings.warn(f"segment {name} is left out, and its runs: {self.unread[name]}", stacklevel=5)
+        return True
+
+    def segments(self) -> list[Segment]:
+        """Returns the segments whose runs count: those that no other one replaces."""
+        return segments.live(self._segments.values())
+
+    def replaced(self) -> set[str]:
+        """Returns the names of the segments in whose place others stand."""
+        return self._segments.keys() - {segment.name for segment in self.segments()}
+
+    def superseded(self) -> set[str]:
+        """Returns the ids of the runs whose own directories are still there although a segment holds them."""
+        names = self._seen.beside_runs if self._seen else frozenset()
+        return {run_id for one in self.segments() for run_id in one.runs if f"{RUN_PREFIX}{run_id}" in names}
+
+    def tags_of_none(self) -> list[str]:
+        """Returns the names of the files that are tags of runs that are not there."""
+        names = self._seen.beside_runs if self._seen else frozenset()
+        return [name for name in sorted(names) if (of := tagging.run_of(name)) and of not in self._folders]
+
+    def tag_files(self, run_ids: Container[str]) -> list[str]:
+        """Returns the names of the files that are tags of some runs."""
+        return tagging.files(self._seen.beside_runs if self._seen else (), run_ids)
+
+    def leave_out(self, damage: dict[str, str]) -> None:
+        """Takes out runs whose files turned out to be damaged.
+
+        Args:
+            damage: Why, by run id.
+        """
+        for run_id, why in damage.items():
+            self._leave_out(run_id, why)
+            self._committed.pop(run_id, None)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        self._committed = dict(sorted(self._committed.items(), key=lambda item: (item[1].created_at, item[0])))
+        tags = tagging.named(self._seen.beside_runs if self._seen else ())
         self.runs = {
             run_id: run._replace(tags={**run.tags, **tags[run_id]}) if run_id in tags else run
             for run_id, run in self._committed.items()
         }
-        self._seen = names
         self._index()
-        return True
-
-    def _list(self) -> frozenset[str] | None:
-        """Returns the names of the run directories; None where none can have come or gone since the last time."""
-        before = time.time_ns()
-        changed = os.stat(self.directory.runs).st_mtime_ns
-        if changed == self._unchanged_since:
-            return None
-        names = frozenset(os.listdir(self.directory.runs))
-        self._unchanged_since = changed if before - changed > _COARSE_NS else None
-        return names
 
     def _index(self) -> None:
         by_name = {run.name: run_id for run_id, run in self.runs.items()}
@@ -77,19 +180,30 @@ class Catalog:
         self._latest = complete or next(reversed(self.runs.values()), None)
         self._all = {}
 
-    def _read(self, run_ids: list[str]) -> dict[str, CommittedRun]:
-        known = manifest.load(self.directory) if len(run_ids) > 1 else {}
+    def _read(self, run_ids: list[str]) -> dict[str, CommittedRun] | None:
+        """Returns runs that are new here; None where one was taken away meanwhile."""
+        compacted = {run_id: run for segment in self.segments() for run_id, run in segment.runs.items()}
+        alone = sum(run_id not in compacted for run_id in run_ids)
+        known = (manifest.load(self.directory) if alone > 1 else {}) | compacted
         found: dict[str, CommittedRun] = {}
         for run_id in run_ids:
             try:
                 found[run_id] = known.get(run_id) or self._read_one(run_id)
-            except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-                _leave_out(run_id, _said(error))
+            except _UNREADABLE as error:
+                if not os.path.lexists(self.directory.run(run_id)):
+                    return None
+                self._leave_out(run_id, _said(error, "run.json"))
         missing = self._missing({run.structure_hash: run for run in found.values()}.values())
         for run in [run for run in found.values() if run.structure_hash in missing]:
-            _leave_out(run.run_id, f"{missing[run.structure_hash]}: {os.strerror(errno.ENOENT)}")
-            del found[run.run_id]
+            self._leave_out(run.run_id, f"{missing[run.structure_hash]}: {os.strerror(errno.ENOENT)}")
+            self.incomplete[run.run_id] = found.pop(run.run_id)
+        self.damaged = {run_id: why for run_id, why in self.damaged.items() if run_id not in found}
         return found
+
+    def _leave_out(self, run_id: str, why: str) -> None:
+        if not self._quiet and self.damaged.get(run_id) != why:
+            warnings.warn(f"run {run_id} is left out: {why}", stacklevel=5)
+        self.damaged[run_id] = why
 
     def _read_one(self, run_id: str) -> CommittedRun:
         run = CommittedRun.from_json((self.directory.run(run_id) / "run.json").read_text("utf-8"))
@@ -102,6 +216,8 @@ class Catalog:
 
         Directories that stand together are found by one listing.
         """
+        if self.directory.url:  # fetched when needed
+            return {}
         contents = {
             run.structure_hash: [
                 self.directory.structure(run.structure_hash),
@@ -118,9 +234,33 @@ class Catalog:
         }
         return {structure: path for structure, path in firsts.items() if path is not None}
 
-    def committed(self) -> Iterable[CommittedRun]:
-        """Returns the runs as they were committed, without the tags that they got later."""
-        return self._committed.values()
+    def committed(self) -> dict[str, CommittedRun]:
+        """Returns the runs as they were committed, without the tags that they got later, by their ids."""
+        return self._committed
+
+    def loose(self) -> list[CommittedRun]:
+        """Returns, as they were committed, the runs that are in no segment."""
+        compacted = {run_id for segment in self.segments() for run_id in segment.runs}
+        return [run for run_id, run in self._committed.items() if run_id not in compacted]
+
+    def is_shared(self, run: CommittedRun) -> bool:
+        """Tells whether the files of a run's overlays and metrics hold other runs' rows, too."""
+        return not self._folders[run.run_id].endswith(f"{RUN_PREFIX}{run.run_id}")
+
+    def folder(self, run_id: str) -> Path:
+        """Returns the directory that has a run's overlays and metrics: its own, or its segment's."""
+        return Path(self._folders[run_id])
+
+    def users(self, path: Path) -> list[str]:
+        """Returns the ids of the runs that need a file of the store."""
+        folder = path.parent
+        return [
+            run_id
+            for run_id, run in self._committed.items()
+            if self._folders[run_id] == str(folder)
+            or self.directory.structure(run.structure_hash) == folder
+            or (folder.name in run.graph_hashes and self.directory.graph(folder.name) == folder)
+        ]
 
     def latest(self) -> CommittedRun | None:
         """Returns the newest complete run, the newest of any status where none is complete, or None."""
@@ -137,7 +277,7 @@ class Catalog:
     def files(self, run: CommittedRun, relation: str) -> list[str]:
         """Returns the files of a relation that hold one run's rows."""
         if relation in tables.RUN_TABLES:
-            return [f"{self._runs_directory}/{RUN_PREFIX}{run.run_id}/{relation}.parquet"]
+            return [f"{self._folders[run.run_id]}/{relation}.parquet"]
         if relation in tables.STRUCTURE_TABLES:
             return [f"{self.directory.structure(run.structure_hash)}/{relation}.parquet"]
         return [f"{self.directory.graph(graph)}/{relation}.parquet" for graph in run.graph_hashes]
@@ -152,11 +292,24 @@ class Catalog:
         return self._all[relation]
 
 
-def _leave_out(run_id: str, why: str) -> None:
-    warnings.warn(f"run {run_id} is left out: {why}", stacklevel=5)
+def _changed(path: Path) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
-def _said(error: Exception) -> str:
+def _listed(path: Path) -> frozenset[str]:
+    """Returns the names in a directory; as they stood at one time, as far as its time tells."""
+    for _ in range(_LOOKS):
+        before = _changed(path)
+        found = frozenset(os.listdir(path))
+        if _changed(path) == before:
+            break
+    return found
+
+
+def _said(error: Exception, name: str) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
-    return f"its run.json cannot be read ({error})"
+    return f"its {name} cannot be read ({error})"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import secrets
-import shutil
+import time
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,10 +15,12 @@ import pyarrow as pa
 from fxstore import tables
 from fxstore.collector import at_rest
 from fxstore.errors import StoreError
-from fxstore.records import Graph, Overlay, RunRecord, content_hash
-from fxstore.store import manifest, parquet
+from fxstore.records import Graph, Overlay, RunRecord
+from fxstore.store import manifest, parquet, publishing, sums
 from fxstore.store.directory import Directory
+from fxstore.store.failing import read_only, unwritable
 from fxstore.store.packing import graph_files
+from fxstore.store.publishing import content_of
 from fxstore.store.runs import CommittedRun
 
 _ORDER: Final[dict[str, tuple[str, ...]]] = {
@@ -41,6 +42,8 @@ _ORDER: Final[dict[str, tuple[str, ...]]] = {
 # A key below 2^24 would make small numbers (counts, nanoseconds) look like nids.
 _FIRST_KEY: Final = 1 << 24
 _LAST_KEY: Final = (1 << tables.RUN_KEY_BITS) - 1
+# Clocks of machines, and of a machine and its file server, differ by less.
+_CLOCKS_DIFFER_S: Final = 5.0
 
 
 @at_rest()
@@ -56,17 +59,24 @@ def write_run(directory: Directory, record: RunRecord, *, draw: Callable[[], int
         StoreError: The store is read-only or cannot be written, or the record contradicts itself.
     """
     if directory.read_only:
-        raise StoreError("the store is open for reading only", hint="open it without read_only")
-    staging = directory.staging / secrets.token_hex(8)
+        raise read_only(directory.location)
     try:
-        staging.mkdir()
-        run_id = _Writer(directory, staging, record).write(draw or _draw)
+        with publishing.staged(directory) as staging:
+            _mind_the_clock(directory)
+            run_id = _Writer(directory, staging, record).write(draw or _draw)
     except OSError as error:
-        raise StoreError(f"cannot write to the store {str(directory.root)!r}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        raise unwritable(directory.root, error) from error
     manifest.keep_up(directory)
     return run_id
+
+
+def _mind_the_clock(directory: Directory) -> None:
+    """Warns where this run will be dated before one that is there already, since the newest run is the latest one."""
+    ahead = directory.runs.stat().st_mtime - time.time()
+    if ahead > _CLOCKS_DIFFER_S:
+        warnings.warn(
+            f"this clock is {ahead:.0f} s behind the last change of the store: the run is dated before it", stacklevel=4
+        )
 
 
 def _draw() -> int:
@@ -82,21 +92,30 @@ class _Writer:
             name: parquet.conform(record.structure.tables[name], schema, _ORDER[name])
             for name, schema in tables.STRUCTURE_TABLES.items()
         }
-        self.overlays = _overlays(record.overlays)
-        self.metrics = _metrics(record.overlays)
-        self.nodes = _check(record, self.structure["graphs"], self.metrics)
+        self.own = {"overlays": _overlays(record.overlays), "metrics": _metrics(record.overlays)}
+        self.nodes = _check(record, self.structure["graphs"], self.own["metrics"])
         self._changed: set[Path] = set()
+        self._synced: set[Path] = set()
 
     def write(self, draw: Callable[[], int]) -> str:
         hashes = self.structure["graphs"]["graph_hash"].to_pylist()
-        for graph_hash, graph in dict(zip(hashes, self.record.structure.graphs, strict=True)).items():
-            self._graph(graph_hash, graph)
-        structure_hash = self._structure()
-        for changed in sorted(self._changed):
-            parquet.sync(changed)
-        while (run_id := self._run(draw(), structure_hash, tuple(dict.fromkeys(hashes)))) is None:
+        structure_hash = content_of(self.structure)
+        publishing.use(self.directory, self.staging, [structure_hash], hashes)
+        graphs = dict(zip(hashes, self.record.structure.graphs, strict=True))
+        self._contents(structure_hash, graphs)
+        while (run_id := self._run(draw(), structure_hash, tuple(graphs))) is None:
             pass
+        self._contents(structure_hash, graphs)  # what a gc took away before it could see that they are used
         return run_id
+
+    def _contents(self, structure_hash: str, graphs: dict[str, Graph]) -> None:
+        self._changed.clear()
+        for graph_hash, graph in graphs.items():
+            self._graph(graph_hash, graph)
+        self._publish(self.structure, "structure_hash", structure_hash, self.directory.structure(structure_hash))
+        for changed in sorted(self._changed - self._synced):
+            parquet.sync(changed)
+        self._synced |= self._changed
 
     def _graph(self, graph_hash: str, graph: Graph) -> None:
         target = self.directory.graph(graph_hash)
@@ -113,46 +132,25 @@ class _Writer:
         }
         self._publish(graph_files(found), "graph_hash", graph_hash, target)
 
-    def _structure(self) -> str:
-        digest = hashlib.sha256()
-        for name, table in self.structure.items():
-            digest.update(f"{name}\n".encode() + content_hash(table))
-        structure_hash = digest.hexdigest()[:32]
-        self._publish(self.structure, "structure_hash", structure_hash, self.directory.structure(structure_hash))
-        return structure_hash
-
     def _publish(self, found: dict[str, pa.Table], key: str, value: str, target: Path) -> None:
         """Puts content-addressed tables in place; what is there already is identical, so ours is dropped then."""
         self._changed.add(target.parent)
         if target.exists():
             return
-        staged = self.staging / value
+        staged = self.staging / f"{value}.{secrets.token_hex(4)}"
         staged.mkdir()
         for name, table in found.items():
             parquet.write(parquet.with_key(table, key, value), staged / f"{name}.parquet")
-        parquet.sync(staged)
-        if not target.parent.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            self._changed.add(target.parent.parent)
-        _rename(staged, target)
+        sums.write(staged, [f"{name}.parquet" for name in found])
+        changed = publishing.place(staged, target)
+        self._changed |= changed
+        self._synced -= changed
 
     def _run(self, run_key: int, structure_hash: str, graph_hashes: tuple[str, ...]) -> str | None:
         """Commits the run under that key; returns None where the key is taken."""
         run = self._describe(run_key, structure_hash, graph_hashes)
-        target = self.directory.run(run.run_id)
-        if target.exists():
-            return None
-        staged = self.staging / run.run_id
-        staged.mkdir()
-        for name, table in (("overlays", self.overlays), ("metrics", self.metrics)):
-            keyed = parquet.with_key(table, "run_key", run_key, pa.int32())
-            parquet.write(keyed, staged / f"{name}.parquet")
-        parquet.write_text(run.to_json(), staged / "run.json")
-        parquet.sync(staged)
-        if not _rename(staged, target):
-            return None
-        parquet.sync(self.directory.runs)
-        return run.run_id
+        committed = publishing.commit(self.directory, self.staging, run, self.own)
+        return run.run_id if committed else None
 
     def _describe(self, run_key: int, structure_hash: str, graph_hashes: tuple[str, ...]) -> CommittedRun:
         record = self.record
@@ -164,6 +162,7 @@ class _Writer:
             created_at=datetime.now(UTC).isoformat(timespec="microseconds"),
             status=record.status,
             tags=dict(record.tags),
+            content=content_of(self.own),
             versions=dict(record.versions),
             structure_hash=structure_hash,
             stages=tuple(
@@ -173,17 +172,6 @@ class _Writer:
             graph_hashes=graph_hashes,
             nodes=self.nodes,
         )
-
-
-def _rename(staged: Path, target: Path) -> bool:
-    """Renames a directory; returns False where the target exists already."""
-    try:
-        os.rename(staged, target)
-    except OSError:
-        if not target.exists():
-            raise
-        return False
-    return True
 
 
 def _overlays(overlays: tuple[Overlay, ...]) -> pa.Table:

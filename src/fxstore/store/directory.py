@@ -9,8 +9,13 @@
     structures/<hh>/<hash>/<table>.parquet      content-addressed, too
     layouts/v<N>/<hh>/<graph_hash>.npz          drawings of graphs, made when first needed; can be deleted at any time
     runs/run_id=<run_id>/{run.json, overlays.parquet, metrics.parquet}
+    runs/_tag.<run_id>.<key>=<value>            a tag that a run got after its commit
+    segments/<name>/{runs.json, overlays.parquet, metrics.parquet}
+                                                what many run directories hold, after a compaction
     MANIFEST.json                               what most run.json say, in one file; can be deleted at any time
     .staging/                                   what writers have not yet published
+
+Each directory of a graph or structure has SHA256SUMS, too; run.json and runs.json hold the digests of their files.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -51,16 +57,32 @@ class Directory:
         root: Absolute path, without symbolic links.
         read_only: Nothing is ever written when this is true.
         temporary: The directory goes away with the store that opened it.
+        url: Where the store is that this directory mirrors; ``''`` where it is the store itself.
     """
 
     root: Path
     read_only: bool = False
     temporary: bool = False
+    url: str = ""
+
+    @property
+    def location(self) -> str:
+        """The store's path or URL, as it is opened."""
+        return self.url or str(self.root)
 
     @property
     def runs(self) -> Path:
         """The committed runs, one directory each."""
         return self.root / "runs"
+
+    @property
+    def segments(self) -> Path:
+        """Runs that were compacted, many in each directory."""
+        return self.root / "segments"
+
+    def segment(self, name: str) -> Path:
+        """Returns the directory of a segment."""
+        return self.segments / name
 
     @property
     def staging(self) -> Path:
@@ -91,6 +113,12 @@ class Directory:
     def empty(self, relation: str) -> Path:
         """Returns the file without rows of a relation."""
         return self.root / "empty" / f"{relation}.parquet"
+
+    def update(self) -> None:
+        """Takes in what a store elsewhere lists now; this directory is the store itself."""
+
+    def fetch(self, files: Iterable[str | Path]) -> None:
+        """Makes files of a store elsewhere be here; this directory is the store itself."""
 
     def remove(self) -> None:
         """Deletes a temporary store; does nothing to any other."""
@@ -158,7 +186,8 @@ def _open(directory: Directory, shown: str) -> Directory:
 
 
 # What another process that creates the same store may have made before its FORMAT.
-_BEFORE_FORMAT: Final = frozenset({"runs", "graphs", "structures", "empty", ".staging"})
+_FOLDERS: Final = ("runs", "segments", "graphs", "structures", "empty", ".staging")
+_BEFORE_FORMAT: Final = frozenset(_FOLDERS)
 
 
 def _check_format(path: Path, shown: str) -> None:
@@ -175,7 +204,7 @@ def _check_format(path: Path, shown: str) -> None:
 
 def _create(directory: Directory) -> None:
     """Makes an empty store; FORMAT comes last, so that what has one is complete. Safe in two processes at once."""
-    for name in ("runs", "graphs", "structures", "empty", ".staging"):
+    for name in _FOLDERS:
         (directory.root / name).mkdir(parents=True, exist_ok=True)
     for relation, schema in RELATIONS.items():
         replace(directory, directory.empty(relation), lambda path, s=schema: parquet.write(s.empty_table(), path))  # type: ignore[misc]

@@ -1,5 +1,7 @@
 """MANIFEST.json: what many ``run.json`` say, in one file, so that a store of ten thousand runs opens at once.
 
+What segments hold is not in it: they say it themselves, in the same form.
+
 It is a cache and never the truth: a run is committed by the rename of its directory alone. Readers list the
 directories, take from the manifest what it knows of them, and read the ``run.json`` of the others; so writers need no
 lock, and a manifest that lost a race, or is lost altogether, costs time only.
@@ -14,24 +16,29 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from fxstore.store import parquet
+from fxstore.store import parquet, sealing
 from fxstore.store.directory import FORMAT, RUN_PREFIX, Directory, replace
 from fxstore.store.runs import CommittedRun, check, checked
 
 # Runs that may be missing in the manifest before a writer adds them: reading one run.json takes about 0.1 ms.
 _BEHIND: Final = 64
 _COUNT: Final = re.compile(r'\{"format": \d+, "count": (\d+),')
-_OWN: Final = CommittedRun._fields[:7]
-_SHARED: Final = CommittedRun._fields[7:]
+_OWN: Final = CommittedRun._fields[:8]
+_SHARED: Final = CommittedRun._fields[8:]
 
 
-def to_text(runs: Iterable[CommittedRun]) -> str:
-    """Returns the runs as one JSON text: a list per field, and what runs of one model have in common only once."""
+def to_text(runs: Iterable[CommittedRun], **more: Any) -> str:
+    """Returns the runs as one JSON text: a list per field, and what runs of one model have in common only once.
+
+    Args:
+        more: What else it is to say.
+    """
     runs = list(runs)
     places, shared = common(runs)
     columns = {name: [getattr(run, name) for run in runs] for name in _OWN}
-    said = {"format": FORMAT, "count": len(runs), "runs": {**columns, "shared": places}}
-    return json.dumps({**said, "shared": [{name: getattr(run, name) for name in _SHARED} for run in shared]})
+    said: dict[str, Any] = {"format": FORMAT, "count": len(runs), "runs": {**columns, "shared": places}}
+    said["shared"] = [{name: getattr(run, name) for name in _SHARED} for run in shared]
+    return sealing.sealed(json.dumps({**said, **more}))
 
 
 def common(runs: Sequence[CommittedRun]) -> tuple[list[int], list[CommittedRun]]:
@@ -61,7 +68,15 @@ def from_text(text: str) -> dict[str, CommittedRun]:
     Raises:
         ValueError, KeyError, TypeError, IndexError: The text holds none.
     """
-    found = json.loads(text)
+    return from_said(json.loads(sealing.checked(text)))
+
+
+def from_said(found: Any) -> dict[str, CommittedRun]:
+    """Returns the runs of such a text that is read already.
+
+    Raises:
+        ValueError, KeyError, TypeError, IndexError: It holds none.
+    """
     if found["format"] != FORMAT:
         raise ValueError(f"format {found['format']}")
     columns = [found["runs"][name] for name in _OWN]
@@ -106,7 +121,7 @@ def keep_up(directory: Directory) -> None:
         if abs(committed - _known(directory)) >= _BEHIND:
             catalog = Catalog(directory)
             catalog.refresh()
-            save(directory, catalog.committed())
+            save(directory, catalog.loose())
 
 
 def _known(directory: Directory) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 import pyarrow as pa
 
@@ -65,18 +65,30 @@ def write_to(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
     """
     import pyarrow.parquet as pq  # readers never write, and it loads slowly
 
-    few = table.num_rows <= _FEW_ROWS
-    counted = [field.name for field in table.schema if _is_counted(field, few)]
-    statistics = True if len(counted) == table.num_columns else counted
-    pq.write_table(
-        table,
-        file,
-        compression="zstd",
-        compression_level=_LEVEL,
-        write_statistics=statistics,
-        store_schema=False,
-        use_dictionary=not few,
-    )
+    pq.write_table(table, file, **_options(table.schema, table.num_rows <= _FEW_ROWS))
+
+
+def write_groups(parts: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
+    """Writes one file of many runs' rows, a row group for each part, and waits until it is on the disk."""
+    import pyarrow.parquet as pq
+
+    with open(path, "wb") as file:
+        with pq.ParquetWriter(file, schema, **_options(schema, False)) as writer:
+            for part in parts:
+                writer.write_table(part, row_group_size=max(part.num_rows, 1))
+        file.flush()
+        _flush(file.fileno())
+
+
+def _options(schema: pa.Schema, few: bool) -> dict[str, Any]:
+    counted = [field.name for field in schema if _is_counted(field, few)]
+    return {
+        "compression": "zstd",
+        "compression_level": _LEVEL,
+        "write_statistics": True if len(counted) == len(schema) else counted,
+        "store_schema": False,
+        "use_dictionary": not few,
+    }
 
 
 def _is_counted(field: pa.Field, few: bool) -> bool:
@@ -89,15 +101,16 @@ def write(table: pa.Table, path: Path) -> None:
     """Writes one file and waits until it is on the disk."""
     sink = pa.BufferOutputStream()  # to a file it would write each page by itself
     write_to(table, sink)
-    _write_bytes(sink.getvalue(), path)
+    write_bytes(sink.getvalue(), path)
 
 
 def write_text(text: str, path: Path) -> None:
     """Writes one text file and waits until it is on the disk."""
-    _write_bytes(text.encode(), path)
+    write_bytes(text.encode(), path)
 
 
-def _write_bytes(content: bytes | pa.Buffer, path: Path) -> None:
+def write_bytes(content: bytes | pa.Buffer, path: Path) -> None:
+    """Writes a file and waits until it is on the disk."""
     with open(path, "wb", buffering=0) as file:
         left = memoryview(content)
         while left:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from fxstore import tables
+from fxstore.store import sealing
 from fxstore.store.directory import FORMAT
 
 _HASH: Final = re.compile("[0-9a-f]{32}")
@@ -21,7 +22,8 @@ class CommittedRun(NamedTuple):
     Attributes:
         run_id: Eight hexadecimal digits of ``run_key``.
         run_key: 31 bits; the high bits of each of the run's nids.
-        created_at: UTC, ISO 8601 with microseconds.
+        created_at: UTC, ISO 8601 with microseconds, by the writer's clock.
+        content: Digest of the rows of its overlays and metrics; ``''`` where a store of an early fxstore has none.
         stages: One mapping per stage, in order: stage, stage_index, kind, status, note.
         graph_hashes: Each distinct graph once.
         nodes: Number of nodes: ordinals run from 0 to it.
@@ -34,15 +36,21 @@ class CommittedRun(NamedTuple):
     created_at: str
     status: str
     tags: dict[str, str]
+    content: str
     versions: dict[str, str]
     structure_hash: str
     stages: tuple[dict[str, Any], ...]
     graph_hashes: tuple[str, ...]
     nodes: int
 
-    def to_json(self) -> str:
-        """Returns the text of the run's ``run.json``."""
-        return json.dumps({"format": FORMAT, **self._asdict()}, indent=1, ensure_ascii=False)
+    def to_json(self, files: Mapping[str, str] | None = None) -> str:
+        """Returns the text of the run's ``run.json``.
+
+        Args:
+            files: Digests of the files beside it, by name.
+        """
+        said = {"format": FORMAT, **self._asdict(), "files": dict(files or {})}
+        return sealing.sealed(json.dumps(said, indent=1, ensure_ascii=False))
 
     @classmethod
     def from_json(cls, text: str) -> CommittedRun:
@@ -51,7 +59,7 @@ class CommittedRun(NamedTuple):
         Raises:
             ValueError, KeyError, TypeError: The text does not describe one.
         """
-        found = json.loads(text)
+        found = {"content": "", **json.loads(sealing.checked(text))}
         if found["format"] > FORMAT:
             raise ValueError(f"format {found['format']}")
         return cls(**checked({name: found[name] for name in cls._fields}))
@@ -129,6 +137,7 @@ _GOOD: Final[dict[str, Callable[[object], bool]]] = {
     "created_at": _time,
     "status": _text,
     "tags": _texts,
+    "content": lambda value: value == "" or _hash(value),
     "versions": _texts,
     "structure_hash": _hash,
     "stages": _list_of(_stage),

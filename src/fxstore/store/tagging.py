@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from fxstore.errors import StoreError, UsageError
+from fxstore.errors import UsageError
 from fxstore.store import parquet
 from fxstore.store.directory import Directory
+from fxstore.store.failing import read_only, unwritable
 
 # Engines that read Parquet skip names that begin so.
 _NAME: Final = re.compile(r"_tag\.([0-9a-f]{8})\.([^=]*)=([^=]*)")
@@ -32,7 +33,7 @@ def add(directory: Directory, run_id: str, tags: Mapping[str, str]) -> None:
         StoreError: The store is read-only or cannot be written.
     """
     if directory.read_only:
-        raise StoreError("the store is open for reading only", hint="open it without read_only")
+        raise read_only(directory.location)
     names = {key: _name(run_id, key, value) for key, value in tags.items()}
     for key, name in names.items():
         if len(name) > _LONGEST:
@@ -48,7 +49,18 @@ def add(directory: Directory, run_id: str, tags: Mapping[str, str]) -> None:
                     path.unlink()
         parquet.sync(directory.runs)
     except OSError as error:
-        raise StoreError(f"cannot write to the store {str(directory.root)!r}: {error.strerror or error}") from error
+        raise unwritable(directory.root, error) from error
+
+
+def run_of(name: str) -> str | None:
+    """Returns the id of the run that a file of this name tags; None where it is no tag."""
+    said = _NAME.fullmatch(name)
+    return said[1] if said else None
+
+
+def files(names: Iterable[str], run_ids: Container[str]) -> list[str]:
+    """Returns those of these names of files that are tags of some runs."""
+    return [name for name in names if (of := run_of(name)) and of in run_ids]
 
 
 def named(names: Iterable[str]) -> dict[str, Tags]:

@@ -1,4 +1,4 @@
--- What the Python session fills; it also defines the functions _key(run), _files(run, relation),
+-- What the Python session fills; it also defines the functions _key(run), _files(run, relation), _own(run, relation),
 -- _model_files(run, relation) and _all_files(relation), where a run is named by id or name, and NULL is the latest: one row per committed run, one per stage of it.
 CREATE TABLE _runs (
     run_key BIGINT, run_id VARCHAR, name VARCHAR, model VARCHAR, created_at TIMESTAMP, status VARCHAR,

@@ -1,6 +1,7 @@
 -- The tables of one run, named by id or name (NULL: the latest). The path of each file that _read_… opens is computed from
 -- the argument, so only that run's files are opened, however many runs there are. _run_… gives the same rows, from memory
--- where they are kept there: _source(run, relation) is the statement (fxstore.query.kept).
+-- where they are kept there: _source(run, relation) is the statement (fxstore.query.kept). Overlays and metrics may stand in
+-- one file with those of other runs: _own(run, relation) is the statement that gives the run's.
 CREATE MACRO _read_graphs(p_run) AS TABLE
 SELECT _key(p_run) AS run_key, g.* FROM read_parquet(_files(p_run, 'graphs')) AS g;
 CREATE MACRO _run_graphs(p_run) AS TABLE FROM query(_source(p_run, 'graphs'));
@@ -33,8 +34,8 @@ CREATE MACRO _run_origins(p_run) AS TABLE
 SELECT n.graph_hash, n.position, unnest(n.origins, recursive := true) FROM read_parquet(_files(p_run, 'nodes')) AS n;
 CREATE MACRO _run_ancestors(p_run) AS TABLE FROM read_parquet(_files(p_run, 'ancestors'));
 CREATE MACRO _run_unmatched(p_run) AS TABLE FROM read_parquet(_files(p_run, 'unmatched'));
-CREATE MACRO _run_overlays(p_run) AS TABLE FROM read_parquet(_files(p_run, 'overlays'));
-CREATE MACRO _run_metrics(p_run) AS TABLE FROM read_parquet(_files(p_run, 'metrics'));
+CREATE MACRO _run_overlays(p_run) AS TABLE FROM query(_own(p_run, 'overlays'));
+CREATE MACRO _run_metrics(p_run) AS TABLE FROM query(_own(p_run, 'metrics'));
 
 -- Where values flow, as ordinals: within graphs, from a call's arguments to the placeholders of the graph that it
 -- calls, and from that graph's output back to the call.

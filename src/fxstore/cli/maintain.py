@@ -1,0 +1,82 @@
+"""The verbs that keep a store: ``compact``, ``gc``, ``merge``, ``verify``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import click
+
+from fxstore.cli import options
+from fxstore.store import GRACE_S
+
+_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
+
+
+def _span(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    said = _SPAN.fullmatch(value)
+    if not said:
+        raise click.BadParameter(f"{value!r} is no time: write 90s, 10m, 1h or 2d", ctx, param)
+    return float(said[1]) * _UNITS[said[2]]
+
+
+grace = click.option(
+    "--grace",
+    callback=_span,
+    default=f"{GRACE_S:g}s",
+    metavar="TIME",
+    help="How long what is replaced stays for who has listed it; default 1h.",
+)
+
+
+@click.command()
+@options.store
+@grace
+def compact(store_path: str, grace: float) -> None:
+    """Puts the numbers of many runs into few, larger files; others may read and write meanwhile."""
+    with options.opened(store_path, writable=True) as store:
+        click.echo(str(store.compact(grace)), err=True)
+
+
+@click.command()
+@options.store
+@click.option("--keep-last", type=click.IntRange(min=1), metavar="N", help="Keep the newest N runs of each model.")
+@click.option("--keep-tag", "keep_tags", multiple=True, metavar="KEY[=VALUE]", help="Keep runs with this tag, too.")
+@click.option("--dry-run", is_flag=True, help="Only tell; the ids of runs that would go are printed.")
+@grace
+def gc(store_path: str, keep_last: int | None, keep_tags: tuple[str, ...], dry_run: bool, grace: float) -> None:
+    """Removes what killed writers left, graphs of no run and, with --keep-last, older runs; others may go on."""
+    with options.opened(store_path, writable=True) as store:
+        done = store.gc(keep_last, keep_tags, grace=grace, dry_run=dry_run)
+    for run_id in done.runs:
+        click.echo(run_id)
+    click.echo(f"dry run: {done}" if dry_run else str(done), err=True)
+
+
+@click.command()
+@options.store
+@click.argument("others", nargs=-1, required=True, metavar="OTHER_STORE…")
+def merge(store_path: str, others: tuple[str, ...]) -> None:
+    """Takes the runs of other stores in, given by path or URL; the ids of what is new are printed."""
+    from fxstore.api import connect
+
+    with connect(store_path) as store:
+        for other in others:
+            done = store.merge(other)
+            for run_id in done.runs:
+                click.echo(run_id)
+            click.echo(f"{other}: {done}", err=True)
+
+
+@click.command()
+@options.store
+@click.option("--format", "form", type=click.Choice(options.FORMATS), help="Default: box on a terminal, csv in a pipe.")
+def verify(store_path: str, form: str | None) -> int:
+    """Reads every file that a run needs, and lists what is damaged or missing; then the exit code is 1."""
+    with options.opened(store_path) as store:
+        found = store.verify()
+        if found.problems:
+            options.show(store.own_result(found.table(), "verify"), form, None, False)
+    click.echo(str(found), err=True)
+    return 1 if found.problems else 0

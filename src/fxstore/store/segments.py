@@ -1,0 +1,144 @@
+"""Segments: the overlays and metrics of many runs in two files, as a compaction writes them.
+
+A segment is as immutable as a run. One that takes the place of others names them, so that its rename is one step from
+the old ones to the new one; what it replaces is ignored from then on, and removed later.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from fxstore import tables
+from fxstore.store import manifest, parquet, sealing, sums
+from fxstore.store.directory import Directory
+from fxstore.store.runs import CommittedRun
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+DESCRIPTION: Final = "runs.json"
+# Rows that a question of one run may read beside its own: few enough to cost less than opening a file.
+_GROUP_ROWS: Final = 16_384
+Rows = Callable[[str], Iterable[pa.Table]]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One segment.
+
+    Attributes:
+        runs: Its runs by their ids.
+        replaces: Names of the segments that it takes the place of.
+    """
+
+    name: str
+    runs: dict[str, CommittedRun]
+    replaces: frozenset[str]
+
+
+def names(directory: Directory) -> frozenset[str]:
+    """Returns the names of all segments, as they stood at one time."""
+    found = _listed(directory.segments)
+    while found != (again := _listed(directory.segments)):
+        found = again
+    return found
+
+
+def _listed(path: Path) -> frozenset[str]:
+    try:
+        return frozenset(name for name in os.listdir(path) if not name.startswith("."))
+    except FileNotFoundError:  # a store from before the first compaction
+        return frozenset()
+
+
+def read(directory: Directory, name: str) -> Segment:
+    """Returns a segment.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError, IndexError: It cannot be read.
+    """
+    said = json.loads(sealing.checked((directory.segment(name) / DESCRIPTION).read_text("utf-8")))
+    return Segment(name, manifest.from_said(said), frozenset(map(str, said["replaces"])))
+
+
+def live(segments: Iterable[Segment]) -> list[Segment]:
+    """Returns the segments that no other one replaces."""
+    segments = list(segments)
+    replaced = {name for segment in segments for name in segment.replaces}
+    return [segment for segment in segments if segment.name not in replaced]
+
+
+def write(
+    directory: Directory, staging: Path, runs: Sequence[CommittedRun], rows: Rows, replaces: Iterable[str] = ()
+) -> Segment:
+    """Writes a segment and publishes it by one rename.
+
+    Args:
+        runs: As they were committed.
+        rows: Gives, for a relation, tables with the rows of these runs, as their files have them.
+        replaces: Names of the segments that it takes the place of.
+    """
+    segment = Segment(secrets.token_hex(8), {run.run_id: run for run in runs}, frozenset(replaces))
+    finished = staging / segment.name
+    finished.mkdir()
+    for relation, schema in tables.RUN_TABLES.items():
+        keyed = parquet.keyed(schema, "run_key", pa.int32())
+        parquet.write_groups(_grouped(rows(relation), keyed), keyed, finished / f"{relation}.parquet")
+    digests = sums.of_files(finished, [f"{relation}.parquet" for relation in tables.RUN_TABLES])
+    text = manifest.to_text(runs, replaces=sorted(segment.replaces), files=digests)
+    parquet.write_text(text, finished / DESCRIPTION)
+    parquet.sync(finished)
+    directory.segments.mkdir(exist_ok=True)
+    os.rename(finished, directory.segment(segment.name))
+    parquet.sync(directory.segments)
+    return segment
+
+
+def _grouped(parts: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yields the rows in tables of about the same size; a run that is not large stays in one of them."""
+    waiting: list[pa.Table] = []
+    for part in parts:
+        waiting.append(part.select(schema.names).cast(schema))
+        if sum(table.num_rows for table in waiting) >= _GROUP_ROWS:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def rows_of(folder: Path, relation: str, run_keys: set[int] | None = None) -> Iterator[pa.Table]:
+    """Yields the rows of a relation in a directory of a run or a segment.
+
+    Args:
+        run_keys: Of these runs only; default: all.
+    """
+    import pyarrow.compute as pc
+
+    keys = None if run_keys is None else pa.array(sorted(run_keys), pa.int32())
+    with _opened(folder / f"{relation}.parquet") as file:
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number)
+            yield table if keys is None else table.filter(pc.is_in(table["run_key"], value_set=keys))
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path)
+
+
+def own_tables(folder: Path, run: CommittedRun) -> dict[str, pa.Table]:
+    """Returns the overlays and metrics of one run, without their key, from its directory or its segment's."""
+    found: dict[str, Any] = {}
+    for relation, schema in tables.RUN_TABLES.items():
+        parts = [part.select(schema.names).cast(schema) for part in rows_of(folder, relation, {run.run_key})]
+        found[relation] = pa.concat_tables(parts) if parts else schema.empty_table()
+    return found

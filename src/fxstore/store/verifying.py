@@ -1,0 +1,164 @@
+"""Checks every file of a store against what the store says that it must be."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from fxstore import tables
+from fxstore.store import sealing, sums
+from fxstore.store.catalog import Catalog
+from fxstore.store.directory import RELATIONS, Directory
+from fxstore.store.publishing import content_of
+from fxstore.store.runs import CommittedRun
+from fxstore.store.segments import own_tables
+
+_AGAIN = "ingest its runs again, or merge a store that has them; fxstore gc does not touch what is damaged"
+
+
+# While others compact or collect all the time, the next look meets what the last one found.
+_TRIES: Final = 8
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong in a store.
+
+    Attributes:
+        place: The file or directory, as a path within the store.
+        problem: What is wrong with it.
+        runs: Ids of the runs that cannot be trusted because of it; none where the store can do without it.
+        advice: What to do.
+    """
+
+    place: str
+    problem: str
+    runs: tuple[str, ...]
+    advice: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a check found.
+
+    Attributes:
+        runs: How many runs were checked.
+        files: How many files were read for it.
+    """
+
+    runs: int
+    files: int
+    problems: tuple[Problem, ...]
+
+    def table(self) -> pa.Table:
+        """Returns the problems, one row each: place, problem, runs, advice."""
+        text = pa.string()
+        kinds = [("place", text), ("problem", text), ("runs", pa.list_(text)), ("advice", text)]
+        return pa.Table.from_pylist([asdict(one) for one in self.problems], schema=pa.schema(kinds))
+
+    def __str__(self) -> str:
+        bad = f"{len(self.problems):,} problems" if self.problems else "all whole"
+        return f"{self.runs:,} runs, {self.files:,} files: {bad}"
+
+
+def verify(directory: Directory) -> Verified:
+    """Reads every file that a run needs and compares its digest; others may write, compact and collect meanwhile.
+
+    Returns:
+        The problems, by place; what was only removed while it was read is none.
+    """
+    catalog = Catalog(directory, quiet=True)
+    catalog.refresh()
+    found = _check(catalog)
+    for _ in range(_TRIES):
+        if not found.problems or not catalog.refresh(again=True):
+            break
+        found = _check(catalog)
+    return found
+
+
+def _check(catalog: Catalog) -> Verified:
+    directory = catalog.directory
+    problems = [*_left_out(catalog), *_beside(directory)]
+    files = 0
+    for folder, (names, run_ids) in _folders(catalog).items():
+        directory.fetch([folder / name for name in names])
+        for name in names:
+            files += 1
+            if why := sums.damage(folder / name):
+                problems.append(_problem(directory, folder / name, why, run_ids))
+    bad = {run_id for problem in problems for run_id in problem.runs}
+    for run in catalog.committed().values():
+        if run.run_id not in bad and (why := _contradiction(catalog, run)):
+            problems.append(_problem(directory, catalog.folder(run.run_id), why, [run.run_id]))
+    return Verified(len(catalog.runs) + len(catalog.damaged), files, tuple(sorted(problems, key=lambda p: p.place)))
+
+
+def _folders(catalog: Catalog) -> dict[Path, tuple[list[str], list[str]]]:
+    """Returns, for each directory of files, the names that must be there and the ids of the runs that need them."""
+    directory = catalog.directory
+    found: dict[Path, tuple[list[str], list[str]]] = {}
+
+    def add(folder: Path, relations: Iterable[str], run_id: str) -> None:
+        found.setdefault(folder, ([f"{relation}.parquet" for relation in relations], []))[1].append(run_id)
+
+    for run_id, run in catalog.committed().items():
+        add(catalog.folder(run_id), tables.RUN_TABLES, run_id)
+        add(directory.structure(run.structure_hash), tables.STRUCTURE_TABLES, run_id)
+        for graph in run.graph_hashes:
+            add(directory.graph(graph), tables.GRAPH_FILES, run_id)
+    return found
+
+
+def _problem(directory: Directory, path: Path, why: str, run_ids: Iterable[str]) -> Problem:
+    return Problem(path.relative_to(directory.root).as_posix(), why, tuple(run_ids), _AGAIN)
+
+
+def _left_out(catalog: Catalog) -> Iterator[Problem]:
+    directory = catalog.directory
+    for run_id, why in catalog.damaged.items():
+        yield _problem(directory, directory.run(run_id), why, [run_id])
+    for name, why in catalog.unread.items():
+        yield Problem(f"segments/{name}", why, (), f"its runs are not readable: {_AGAIN}")
+
+
+def _contradiction(catalog: Catalog, run: CommittedRun) -> str | None:
+    """Returns why a run's rows are not those that its description tells of; its files are whole."""
+    try:
+        own = own_tables(catalog.folder(run.run_id), run)
+    except OSError as error:
+        return f"it cannot be read: {error.strerror or error}"
+    if run.content and content_of(own) != run.content:
+        return "its rows are not those that were committed"
+    if run.run_id in catalog.superseded() or catalog.is_shared(run):
+        return None
+    try:
+        text = (catalog.directory.run(run.run_id) / "run.json").read_text("utf-8")
+        said = CommittedRun.from_json(text)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        return f"its run.json cannot be read ({error})"
+    return None if said == run else "MANIFEST.json says something else of it than its run.json"
+
+
+def _beside(directory: Directory) -> Iterator[Problem]:
+    """Yields what is wrong with files that belong to no run."""
+    remade = "delete it: it is made again"
+    for relation in RELATIONS:
+        path = directory.empty(relation)
+        directory.fetch([path])
+        if why := sums.damage(path):
+            yield Problem(f"empty/{relation}.parquet", why, (), "copy it from a store that is whole")
+    if directory.manifest.exists():
+        try:
+            json.loads(sealing.checked(directory.manifest.read_text("utf-8")))
+        except (OSError, ValueError) as error:
+            yield Problem(directory.manifest.name, f"it cannot be read: {error}", (), remade)
+    for name in sorted(os.listdir(directory.runs)):
+        if not name.startswith(("run_id=", "_tag.")):
+            yield Problem(f"runs/{name}", "it is no run, and no tag", (), "take it away")
