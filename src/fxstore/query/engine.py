@@ -66,6 +66,7 @@ class Engine:
         self._filled: dict[str, dict[str, str]] = {}
         self._loaded: set[str] = set()
         self._opened: list[list[str]] = []
+        self._whole: set[str] = set()
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
         self._kept = Kept(self._connection, catalog.find, 0 if memory_mb else MOST_ROWS)
         self._define_functions()
@@ -128,7 +129,11 @@ class Engine:
         with self.lock:
             new = [module for module in library.in_order(names) if module.name not in self._loaded]
             if new:
-                self._connection.execute("\n".join(["BEGIN;", *(module.text for module in new), "COMMIT;"]))
+                try:
+                    self._connection.execute("\n".join(["BEGIN;", *(module.text for module in new), "COMMIT;"]))
+                except duckdb.Error:  # a view is bound when it is made, and a file may be damaged
+                    self._connection.execute("ROLLBACK")
+                    raise
                 self._loaded.update(module.name for module in new)
 
     def load_all(self) -> None:
@@ -197,7 +202,18 @@ class Engine:
 
     def _files(self, run: str | None, relation: str) -> list[str]:
         found = self.catalog.find(run)
-        return self._noted(self.catalog.files(found, relation)) if found else [f"fxstore: no run {run or ''}"]
+        if found is None:
+            return [f"fxstore: no run {run or ''}"]
+        files = self._noted(self.catalog.files(found, relation))
+        return files if self._are_whole(files) else [f"fxstore: no run {found.run_id}"]
+
+    def _are_whole(self, files: list[str]) -> bool:
+        """Compares files with their digests, each once: a flipped bit may be a number that is wrong, and no error."""
+        new = [file for file in files if file not in self._whole]
+        if new and sums.damaged(map(Path, new)):
+            return False
+        self._whole.update(new)
+        return True
 
     def _own(self, run: str | None, relation: str) -> str:
         """Returns the statement that gives a run's rows of a relation that has a file of its own, or a segment's."""

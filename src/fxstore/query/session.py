@@ -20,7 +20,7 @@ from fxstore.query.graph_questions import GraphQuestions, Params, literal
 from fxstore.query.limits import Limited
 from fxstore.query.result import Coverage, KnownNodes, Result
 from fxstore.records import RunRecord
-from fxstore.store import Catalog, CommittedRun, Directory, private_copy, write_run
+from fxstore.store import Catalog, CommittedRun, Directory, private_copy, unreadable, write_run
 from fxstore.tables import ORDINAL_BITS
 
 if TYPE_CHECKING:
@@ -274,10 +274,13 @@ class Store(GraphQuestions):
     def _current(self) -> Engine:
         """Returns the engine with all runs that are committed now."""
         self._check_open()
-        if self._engine is None:
-            self._engine = Engine(Catalog(self._directory), self._memory_mb)
-        else:
-            self._engine.refresh()
+        try:
+            if self._engine is None:
+                self._engine = Engine(Catalog(self._directory), self._memory_mb)
+            else:
+                self._engine.refresh()
+        except OSError as error:
+            raise unreadable(self._directory.root, error) from error
         return self._engine
 
     def _own(self, query: str) -> Result:

@@ -6,6 +6,7 @@ from fxstore.store.collecting import Collected, collect
 from fxstore.store.commit import write_run
 from fxstore.store.compacting import GRACE_S, Compacted, compact
 from fxstore.store.directory import MEMORY, Directory, may_write, open_directory, private_copy
+from fxstore.store.failing import unreadable
 from fxstore.store.merging import Merged, merge
 from fxstore.store.runs import CommittedRun
 from fxstore.store.tagging import add as add_tags
@@ -29,6 +30,7 @@ __all__ = [
     "open_directory",
     "private_copy",
     "sums",
+    "unreadable",
     "verify",
     "write_run",
 ]

@@ -28,6 +28,12 @@ def unwritable(root: Path, error: OSError) -> StoreError:
     return StoreError(said, hint=_ADVICE.get(error.errno or 0, _ELSE))
 
 
+def unreadable(root: Path, error: OSError) -> StoreError:
+    """Returns the error of a look into a store that failed."""
+    said = f"cannot read the store {str(root)!r}: {error.strerror or error}"
+    return StoreError(said, hint="see whether the directory is still there and may be read; fxstore verify says more")
+
+
 def read_only(location: str) -> StoreError:
     """Returns the error of a write to a store that was opened for reading."""
     if "://" in location:

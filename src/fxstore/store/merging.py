@@ -61,11 +61,11 @@ def merge(directory: Directory, other: Directory) -> Merged:
     if directory.root == other.root:
         raise UsageError(f"{other.location!r} cannot be merged into itself", hint="give another store")
     ours, theirs = Catalog(directory), Catalog(other)
-    ours.refresh()
-    theirs.refresh()
-    _check(ours, theirs)
-    new = [run for run_id, run in theirs.committed().items() if run_id not in ours.committed()]
     try:
+        ours.refresh()
+        theirs.refresh()
+        _check(ours, theirs)
+        new = [run for run_id, run in theirs.committed().items() if run_id not in ours.committed()]
         taken = [run.run_id for run in new if _take(directory, theirs, run)]
         if new:
             manifest.keep_up(directory)

@@ -35,8 +35,8 @@ def write(folder: Path, names: Iterable[str]) -> None:
     parquet.write_text("".join(lines), folder / NAME)
 
 
-def said(folder: Path) -> dict[str, str]:
-    """Returns the digests that a directory says its files have; none where it says nothing.
+def said(folder: Path) -> dict[str, str] | None:
+    """Returns the digests that a directory says its files have; None where an early fxstore wrote it, without any.
 
     Raises:
         ValueError: What says it cannot be read.
@@ -45,27 +45,52 @@ def said(folder: Path) -> dict[str, str]:
     for name in DESCRIPTIONS:
         if (folder / name).is_file():
             found = json.loads(sealing.checked((folder / name).read_text("utf-8")))
-            files = found.get("files", {}) if isinstance(found, dict) else {}
-            return {str(key): str(value) for key, value in files.items()}
+            if not isinstance(found, dict) or "files" not in found:
+                return None
+            return {str(key): str(value) for key, value in dict(found["files"]).items()}
     if not (folder / NAME).is_file():
-        return {}
+        return None
     pairs = [line.split("  ", 1) for line in (folder / NAME).read_text("utf-8").splitlines()]
     return {name: digest for digest, name in pairs}
 
 
 def damage(path: Path) -> str | None:
     """Returns what is wrong with a file of a store; None where it is as its directory says."""
+    return next(iter(damaged([path]).values()), None)
+
+
+def damaged(paths: Iterable[Path]) -> dict[Path, str]:
+    """Returns what is wrong with those of some files that are not as their directories say."""
+    folders: dict[Path, dict[str, str] | str | None] = {}
+    found = {}
+    for path in paths:
+        if path.parent not in folders:
+            folders[path.parent] = _said_or_why(path.parent)
+        if why := _wrong(path, folders[path.parent]):
+            found[path] = why
+    return found
+
+
+def _said_or_why(folder: Path) -> dict[str, str] | str | None:
     try:
-        digest = said(path.parent).get(path.name)
-        if digest is not None:
-            return None if of(path) == digest else "its bytes are not those that were written"
-        return _unread(path)
+        return said(folder)
+    except (OSError, ValueError, TypeError) as error:
+        return f"what describes it cannot be read: {error}"
+
+
+def _wrong(path: Path, digests: dict[str, str] | str | None) -> str | None:
+    if isinstance(digests, str):
+        return digests
+    try:
+        if digests is None:
+            return _unread(path)
+        if path.name not in digests:
+            return "what describes it does not name it"
+        return None if of(path) == digests[path.name] else "its bytes are not those that were written"
     except FileNotFoundError:
         return "it is missing"
     except OSError as error:
         return f"it cannot be read: {error.strerror or error}"
-    except (ValueError, AttributeError) as error:
-        return f"what describes it cannot be read: {error}"
 
 
 def _unread(path: Path) -> str | None:

@@ -15,6 +15,7 @@ from fxstore import tables
 from fxstore.store import sealing, sums
 from fxstore.store.catalog import Catalog
 from fxstore.store.directory import RELATIONS, Directory
+from fxstore.store.failing import unreadable
 from fxstore.store.publishing import content_of
 from fxstore.store.runs import CommittedRun
 from fxstore.store.segments import own_tables
@@ -74,12 +75,15 @@ def verify(directory: Directory) -> Verified:
         The problems, by place; what was only removed while it was read is none.
     """
     catalog = Catalog(directory, quiet=True)
-    catalog.refresh()
-    found = _check(catalog)
-    for _ in range(_TRIES):
-        if not found.problems or not catalog.refresh(again=True):
-            break
+    try:
+        catalog.refresh()
         found = _check(catalog)
+        for _ in range(_TRIES):
+            if not found.problems or not catalog.refresh(again=True):
+                break
+            found = _check(catalog)
+    except OSError as error:
+        raise unreadable(directory.root, error) from error
     return found
 
 

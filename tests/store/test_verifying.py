@@ -1,0 +1,228 @@
+"""Damage of any file is found by ``verify``; the other runs stay readable, and no number is silently wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fxstore import Store, connect
+from fxstore.errors import QueryError
+from fxstore.store import Catalog, manifest
+from fxstore.store.sealing import checked, sealed
+from tests.query.conftest import tiny
+from tests.store.records import graph, metric, node, overlay, run
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a segment of two runs, two runs beside it, a manifest and a tag; one run has graphs of its own."""
+    path = tmp_path_factory.mktemp("whole") / "store"
+    with connect(path) as store:
+        for name in ("a", "b"):
+            store.commit(tiny(name))
+        store.compact(grace=0)
+        store.commit(tiny("c"))
+        made = graph([node("x", "placeholder"), "relu"], [("x", "relu")])
+        store.commit(run({"s": made}, name="d", overlays=[overlay("acc", [metric("s:relu", "cosine", 0.5)])]))
+        store.tag("a", {"green": "true"})
+        catalog = Catalog(store.directory)
+        catalog.refresh()
+        manifest.save(store.directory, catalog.loose())
+    return path
+
+
+@pytest.fixture
+def store(whole: Path, tmp_path: Path) -> Iterator[Store]:
+    shutil.copytree(whole, tmp_path / "store")
+    with connect(tmp_path / "store") as opened:
+        yield opened
+
+
+def test_a_whole_store(store: Store) -> None:
+    found = store.verify()
+    assert found.problems == ()
+    assert str(found) == f"4 runs, {found.files} files: all whole"
+    assert found.files == len([path for path in store.path.rglob("*.parquet") if path.parent.name != "empty"])
+
+
+def flipped(path: Path, place: int, bit: int = 3) -> None:
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= 1 << bit
+    path.write_bytes(content)
+
+
+KINDS = ["runs", "segments", "graphs", "structures"]
+
+
+def files_of(path: Path) -> list[Path]:
+    """Everything that says something about a run."""
+    found = [
+        file for kind in KINDS for file in sorted((path / kind).rglob("*")) if file.is_file() and file.stat().st_size
+    ]
+    return [*found, path / "MANIFEST.json"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_flipped_bit_is_found(store: Store, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(files_of(store.path)))
+    content = path.read_bytes()
+    flipped(path, data.draw(st.integers(0, len(content) - 1)), data.draw(st.integers(0, 7)))
+    try:
+        problems = store.verify().problems
+        assert problems, path
+        assert all(problem.advice for problem in problems)
+    finally:
+        path.write_bytes(content)
+    assert not store.verify().problems
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_truncated_or_missing_file_is_found(store: Store, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from([path for path in files_of(store.path) if path.name != "MANIFEST.json"]))
+    content = path.read_bytes()
+    gone = st.nothing() if path.name == "SHA256SUMS" else st.none()
+    left = data.draw(st.one_of(gone, st.integers(0, len(content) - 1)))
+    path.unlink() if left is None else path.write_bytes(content[:left])
+    try:
+        assert store.verify().problems, path
+    finally:
+        path.write_bytes(content)
+
+
+def names(store: Store, query: str = "SELECT name FROM runs") -> set[object]:
+    return {row[0] for row in store.sql(query)}
+
+
+NUMBERS = "SELECT DISTINCT r.name FROM metrics AS m JOIN runs AS r USING (run_id)"
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "header", "footer", "missing", "garbage"])
+def test_readers_of_other_runs_go_on(store: Store, damage: str) -> None:
+    """A question over all runs leaves the damaged one out, and says so; the run itself says what is wrong."""
+    bad = store.existing_run("d").run_id
+    path = store.directory.run(bad) / "metrics.parquet"
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage in ("header", "footer"):
+        flipped(path, 10 if damage == "header" else len(content) - 200, 4)
+    else:
+        path.write_bytes({"truncated": content[: len(content) // 2], "empty": b"", "garbage": b"x" * 5000}[damage])
+    with connect(store.path, read_only=True) as reader:
+        with pytest.warns(UserWarning, match=f"run {bad} is left out: .*metrics.parquet"):
+            assert names(reader, NUMBERS) == {"a", "b", "c"}
+        assert len(reader.worst("cosine", run="c")) == 3
+        with pytest.raises(QueryError, match=f"run {bad} is left out: .*metrics.parquet") as error:
+            reader.worst("cosine", run=bad)
+        assert error.value.hint
+    assert [problem.runs for problem in store.verify().problems] == [(bad,)]
+
+
+def test_a_damaged_graph_costs_the_runs_that_have_it(store: Store) -> None:
+    bad = store.existing_run("d")
+    (store.directory.graph(bad.graph_hashes[0]) / "nodes.parquet").write_bytes(b"no")
+    with connect(store.path, read_only=True) as reader:
+        with pytest.warns(UserWarning, match=f"run {bad.run_id} is left out: .*nodes.parquet"):
+            assert names(reader, "SELECT r.name FROM nodes JOIN runs AS r USING (run_id)") == {"a", "b", "c"}
+        assert len(reader.worst("cosine", run="a")) == 3
+
+
+def test_a_damaged_segment_costs_its_runs(store: Store) -> None:
+    (folder,) = store.directory.segments.iterdir()
+    (folder / "metrics.parquet").write_bytes(b"no")
+    with connect(store.path, read_only=True) as reader, pytest.warns(UserWarning, match="is left out") as warned:
+        assert names(reader, NUMBERS) == {"c", "d"}
+    assert len(warned) == 2
+    (folder / "runs.json").write_text("{}")
+    with (
+        connect(store.path, read_only=True) as reader,
+        pytest.warns(UserWarning, match=f"segment {folder.name} is left"),
+    ):
+        assert names(reader) == {"c", "d"}
+    (problem,) = (one for one in store.verify().problems if one.place.startswith("segments"))
+    assert "runs.json cannot be read" in problem.problem
+
+
+def test_a_flipped_number_is_not_believed(store: Store) -> None:
+    """It decodes, and DuckDB would answer with another number."""
+    bad = store.existing_run("d").run_id
+    path = store.directory.run(bad) / "metrics.parquet"
+    content = path.read_bytes()
+    place = content.index(b"cosine")
+    flipped(path, place)
+    with connect(store.path, read_only=True) as reader:
+        with (
+            pytest.warns(UserWarning, match=f"run {bad} is left out: .*its bytes are not those that were written"),
+            pytest.raises(QueryError, match=f"run {bad} is left out"),
+        ):
+            reader.worst("cosine", run=bad).fetchall()
+        assert names(reader, NUMBERS) == {"a", "b", "c"}
+
+
+def test_a_query_that_is_wrong_is_still_the_users(store: Store) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for query in ("SELECT nope FROM metrics", "SELECT error('x') FROM metrics", "SELECT name::INT FROM runs"):
+            with pytest.raises(QueryError):
+                store.sql(query).fetchall()
+    assert names(store) == {"a", "b", "c", "d"}
+
+
+def test_the_sums_are_those_of_sha256sum(store: Store) -> None:
+    if shutil.which("sha256sum") is None:
+        pytest.skip("needs sha256sum")
+    for sums in store.path.rglob("SHA256SUMS"):
+        subprocess.run(["sha256sum", "--check", "--quiet", sums.name], cwd=sums.parent, check=True)
+
+
+def test_a_store_without_digests_is_read_and_verified(store: Store) -> None:
+    """As an early fxstore wrote it."""
+    for sums in store.path.rglob("SHA256SUMS"):
+        sums.unlink()
+    for path in store.directory.runs.glob("*/run.json"):
+        said = json.loads(path.read_text())
+        path.write_text(json.dumps({k: v for k, v in said.items() if k not in ("files", "content", "sha256")}))
+    store.directory.manifest.unlink()
+    shutil.rmtree(store.directory.segments)
+    with connect(store.path) as reader:
+        assert names(reader, NUMBERS) == {"c", "d"}
+        assert not reader.verify().problems
+        bad = reader.existing_run("d")
+        (reader.directory.run(bad.run_id) / "overlays.parquet").write_bytes(b"PAR1 no PAR1")
+        assert [problem.runs for problem in reader.verify().problems] == [(bad.run_id,)]
+
+
+def test_an_empty_file_that_is_damaged_is_told(store: Store) -> None:
+    store.directory.empty("metrics").write_bytes(b"")
+    assert [problem.place for problem in store.verify().problems] == ["empty/metrics.parquet"]
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers()), st.sampled_from([None, 1]))
+def test_a_seal_holds_what_was_sealed(said: dict[str, object], indent: int | None) -> None:
+    text = sealed(json.dumps(said, indent=indent, ensure_ascii=False)) if said else sealed('{"a": 1}')
+    assert checked(text) == text
+    assert said.items() <= json.loads(text).items()
+
+
+@given(st.data())
+def test_a_seal_is_broken_by_any_other_text(data: st.DataObject) -> None:
+    text = sealed('{"name": "nightly", "number": 5}')
+    place = data.draw(st.integers(0, len(text) - 80))
+    other = text[:place] + data.draw(st.characters(exclude_characters=text[place])) + text[place + 1 :]
+    with pytest.raises(ValueError, match="not the one that was written"):
+        checked(other)
+
+
+def test_what_is_no_run_is_told(store: Store) -> None:
+    (store.directory.runs / "notes.txt").write_text("mine")
+    assert [(p.place, p.problem) for p in store.verify().problems] == [("runs/notes.txt", "it is no run, and no tag")]
