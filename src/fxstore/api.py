@@ -218,11 +218,13 @@ def connect(path: str | os.PathLike[str], read_only: bool = False) -> Store:
     """Opens, or creates, the store at a path.
 
     Args:
-        path: A directory, or ``":memory:"`` for a store that leaves nothing behind.
+        path: A directory, ``":memory:"`` for a store that leaves nothing behind, or the URL of a store elsewhere
+            (``s3://bucket/store``), which is for reading only.
         read_only: Never write; then the store must exist.
 
     Raises:
         StoreError: The path is no store, is of a newer format, is missing or may not be written.
+        MissingExtraError: What a URL needs is not installed.
     """
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"a store is opened at a path, not at {path!r}", hint='fxstore.connect("fxstore-runs")')

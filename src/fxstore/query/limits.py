@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.query import worker
@@ -31,7 +30,7 @@ class Limited:
 
     def __init__(
         self,
-        path: Path,
+        path: str,
         known_nodes: Callable[[], KnownNodes],
         finished: Callable[[Result], Result],
         timeout: float | None,

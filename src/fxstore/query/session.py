@@ -20,6 +20,7 @@ from fxstore.query.graph_questions import GraphQuestions, Params, literal
 from fxstore.query.limits import Limited
 from fxstore.query.result import Coverage, KnownNodes, Result
 from fxstore.records import RunRecord
+from fxstore.store import RELATIONS as STORED
 from fxstore.store import Catalog, CommittedRun, Directory, private_copy, unreadable, write_run
 from fxstore.tables import ORDINAL_BITS
 
@@ -120,7 +121,7 @@ class Store(GraphQuestions):
             memory_mb: Megabytes that it may use.
         """
         self._check_open()
-        return Limited(self.path, self._known_nodes, self._finished, timeout, memory_mb)
+        return Limited(self._directory.location, self._known_nodes, self._finished, timeout, memory_mb)
 
     def worst(
         self,
@@ -306,7 +307,9 @@ class Store(GraphQuestions):
         It reads a private copy of the store as it is now, so that nothing it does reaches the store itself, and no
         other file: DuckDB cannot hold a directory open for reading alone. The copy goes when the process ends.
         """
-        self._check_open()
+        catalog = self._current().catalog
+        for relation in STORED:
+            self._directory.fetch(catalog.all_files(relation))
         return Engine(Catalog(private_copy(self._directory)), self._memory_mb).connection
 
     def export(

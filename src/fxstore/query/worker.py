@@ -26,7 +26,7 @@ _HINT: Final = "ask for less, or raise the limit"
 
 
 def fetch(
-    path: Path,
+    path: str,
     question: str,
     arguments: Sequence[Any],
     named: Mapping[str, Any],
@@ -44,7 +44,7 @@ def fetch(
         QueryError: The question is refused or fails, or goes beyond a limit.
         UsageError: An argument is none that the question takes, or no plain value.
     """
-    said = {"path": str(path), "question": question, "arguments": arguments, "named": named, "memory_mb": memory_mb}
+    said = {"path": path, "question": question, "arguments": arguments, "named": named, "memory_mb": memory_mb}
     try:
         asked = json.dumps(said)
     except TypeError as error:

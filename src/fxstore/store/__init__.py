@@ -5,7 +5,7 @@ from fxstore.store.catalog import Catalog
 from fxstore.store.collecting import Collected, collect
 from fxstore.store.commit import write_run
 from fxstore.store.compacting import GRACE_S, Compacted, compact
-from fxstore.store.directory import MEMORY, Directory, may_write, open_directory, private_copy
+from fxstore.store.directory import MEMORY, RELATIONS, Directory, may_write, open_directory, private_copy
 from fxstore.store.failing import unreadable
 from fxstore.store.merging import Merged, merge
 from fxstore.store.runs import CommittedRun
@@ -15,6 +15,7 @@ from fxstore.store.verifying import Verified, verify
 __all__ = [
     "GRACE_S",
     "MEMORY",
+    "RELATIONS",
     "Catalog",
     "Collected",
     "CommittedRun",

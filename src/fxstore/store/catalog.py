@@ -107,7 +107,7 @@ class Catalog:
 
         Runs first: what a compaction takes away from there is in a segment before.
         """
-        self.directory.update()
+        self.directory.update(again)
         before = time.time_ns()
         changed = _changed(self.directory.runs), _changed(self.directory.segments)
         if changed == self._unchanged_since and not again:

@@ -42,6 +42,9 @@ MEMORY: Final = ":memory:"
 # Engines that read Parquet know this form, and open only the runs that a query asks for.
 RUN_PREFIX: Final = "run_id="
 
+# While others compact all the time, the next try meets what the last one found.
+_TRIES: Final = 8
+
 RELATIONS: Final[dict[str, pa.Schema]] = {
     **{name: parquet.keyed(schema, "graph_hash") for name, schema in tables.GRAPH_FILES.items()},
     **{name: parquet.keyed(schema, "structure_hash") for name, schema in tables.STRUCTURE_TABLES.items()},
@@ -114,7 +117,7 @@ class Directory:
         """Returns the file without rows of a relation."""
         return self.root / "empty" / f"{relation}.parquet"
 
-    def update(self) -> None:
+    def update(self, again: bool = False) -> None:
         """Takes in what a store elsewhere lists now; this directory is the store itself."""
 
     def fetch(self, files: Iterable[str | Path]) -> None:
@@ -136,12 +139,18 @@ def open_directory(path: str | os.PathLike[str], read_only: bool = False) -> Dir
     """Opens the store at ``path``, or creates it.
 
     Args:
-        path: A directory, or ``":memory:"`` for a store that leaves nothing behind.
+        path: A directory, ``":memory:"`` for a store that leaves nothing behind, or the URL of a store elsewhere, as
+            fsspec takes it (``s3://bucket/store``), which is for reading only.
         read_only: Never write; then the store must exist.
 
     Raises:
-        StoreError: The path is no store, of a newer format, missing or may not be written.
+        StoreError: The path is no store, of a newer format, missing or may not be written; or the URL does not answer.
+        MissingExtraError: What a URL needs is not installed.
     """
+    if isinstance(path, str) and "://" in path:
+        from fxstore.store.remote import open_mirror
+
+        return open_mirror(path)
     if os.fspath(path) == MEMORY:
         directory = Directory(Path(tempfile.mkdtemp(prefix="fxstore-")).resolve(), temporary=True)
         _create(directory)
@@ -158,12 +167,26 @@ def private_copy(directory: Directory) -> Directory:
 
     Runs are copied before what they refer to: a run that is committed meanwhile is left out, never half there.
     """
-    copy = Directory(Path(tempfile.mkdtemp(prefix="fxstore-")).resolve(), temporary=True)
-    atexit.register(copy.remove)
+    for tries_left in reversed(range(_TRIES)):
+        copy = Directory(Path(tempfile.mkdtemp(prefix="fxstore-")).resolve(), temporary=True)
+        atexit.register(copy.remove)
+        try:
+            _copy(directory, copy)
+        except (shutil.Error, FileNotFoundError) as error:  # compacted or collected while it was copied
+            copy.remove()
+            if not tries_left:
+                raise StoreError(f"cannot copy the store {directory.location!r}: {error}", hint="try again") from error
+        else:
+            return copy
+    raise AssertionError
+
+
+def _copy(directory: Directory, copy: Directory) -> None:
     shutil.copytree(directory.runs, copy.runs)
-    left_out = shutil.ignore_patterns(directory.runs.name, directory.staging.name, "layouts")
+    if directory.segments.exists():
+        shutil.copytree(directory.segments, copy.segments)
+    left_out = shutil.ignore_patterns("runs", "segments", directory.staging.name, "layouts")
     shutil.copytree(directory.root, copy.root, ignore=left_out, dirs_exist_ok=True)
-    return copy
 
 
 def _open(directory: Directory, shown: str) -> Directory:
@@ -171,7 +194,7 @@ def _open(directory: Directory, shown: str) -> Directory:
     if root.exists() and not root.is_dir():
         raise StoreError(f"{shown!r} is a file, not a store", hint="give the directory of a store")
     if (root / "FORMAT").exists():
-        _check_format(root / "FORMAT", shown)
+        check_format(root / "FORMAT", shown)
     elif root.is_dir() and any(entry.name not in _BEFORE_FORMAT for entry in root.iterdir()):
         raise StoreError(
             f"{shown!r} is not a store: it has no FORMAT file", hint="give a store, or a path that does not exist yet"
@@ -190,7 +213,12 @@ _FOLDERS: Final = ("runs", "segments", "graphs", "structures", "empty", ".stagin
 _BEFORE_FORMAT: Final = frozenset(_FOLDERS)
 
 
-def _check_format(path: Path, shown: str) -> None:
+def check_format(path: Path, shown: str) -> None:
+    """Raises where a FORMAT file says that this fxstore cannot read the store.
+
+    Raises:
+        StoreError: It is of a newer format, or no store.
+    """
     try:
         version = json.loads(path.read_text("utf-8"))["format"]
     except (ValueError, KeyError, TypeError) as error:
