@@ -35,6 +35,7 @@ class GraphJsonAdapter:
         """Reads the graphs, or the overlays."""
         from fxstore.ingest import fx_viewer_payload, model_explorer
         from fxstore.ingest.json_file import read_json
+        from fxstore.ingest.model_explorer_data import NodeData
         from fxstore.ingest.typed_json import Malformed
 
         document = read_json(source, _HINT)
@@ -52,7 +53,7 @@ class GraphJsonAdapter:
                 overlays = [one for n, p in payloads.items() for one in fx_viewer_payload.overlays_of(p, n)]
                 return _ingested(stages).with_overlays(overlays)
             if shape == "node data":
-                return Ingested(overlays=(model_explorer.NodeData(document, source.stem),))
+                return Ingested(overlays=(NodeData(document, source.stem),))
         except Malformed as error:
             raise SourceError(f"{source}: {error}", hint=_HINT) from error
         except RecursionError:
@@ -67,6 +68,7 @@ def _ingested(stages: list[Stage]) -> Ingested:
 
 def _shape(document: object) -> str | None:
     from fxstore.ingest import fx_viewer_payload, model_explorer
+    from fxstore.ingest.model_explorer_data import is_node_data
 
     if fx_viewer_payload.is_payload(document):
         return "payload"
@@ -74,4 +76,4 @@ def _shape(document: object) -> str | None:
         return "payloads"
     if model_explorer.is_graphs(document):
         return "graphs"
-    return "node data" if model_explorer.is_node_data(document) else None
+    return "node data" if is_node_data(document) else None

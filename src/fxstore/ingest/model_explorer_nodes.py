@@ -1,0 +1,215 @@
+"""Nodes of Model Explorer's graphs: what any file says of them, and what our own exporter writes on top of that."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from fxstore.ingest.build import NO_VALUE, NOWHERE, Place, Value
+from fxstore.ingest.described import Node, Use
+from fxstore.ingest.names import op_type
+from fxstore.ingest.typed_json import each, member, optional, typed
+from fxstore.model_explorer.names import modules_of, unescaped
+
+Row = dict[str, object]
+_SHAPE: Final = re.compile(r"^(?:torch\.)?([a-z]\w*)\[(.*)\]$")
+_INPUTS: Final = frozenset({"inputs", "input", "graphinputs"})
+_OUTPUTS: Final = frozenset({"outputs", "output", "graphoutputs"})
+_HIDDEN: Final = "__"
+_TAG: Final = "__tensor_tag"
+_OURS: Final = frozenset({"name", "op", "role"})
+_NO_OPERATOR: Final = frozenset({"placeholder", "get_attr", "output"})
+_LINE: Final = re.compile(r"(.*):(\d{1,9})", re.DOTALL)
+_ARGUMENT: Final = "argument "
+
+
+@dataclass
+class Reader:
+    """Reads the nodes of one graph.
+
+    Attributes:
+        rows: The nodes.
+        types: The type of a module by its namespace.
+        undeclared: Edges from outputs that their source does not declare; filled while reading.
+    """
+
+    rows: list[dict[str, object]]
+    types: Mapping[str, str]
+    undeclared: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.ports = {member(row, "id", str): ports_of(row) for row in self.rows}
+        known = [attributes_of(row).keys() >= _OURS for row in self.rows]
+        self.ours = bool(known) and all(known)
+        names = [unescaped(str(attributes_of(row)["name"])) for row in self.rows] if self.ours else []
+        ids = [member(row, "id", str) for row in self.rows]
+        self.names = dict(zip(ids, names if len(set(names)) == len(ids) else ids, strict=False))
+
+    def nodes(self) -> list[Node]:
+        """Returns the nodes.
+
+        Raises:
+            Malformed: One does not follow the schema.
+        """
+        return [self._ours(row) if self.ours else self._any(row) for row in self.rows]
+
+    def name(self, row: Row) -> str:
+        """Returns what the store calls a node."""
+        return self.names[member(row, "id", str)]
+
+    def uses(self, row: Row) -> list[Use]:
+        """Returns the values that a node reads."""
+        tags = {}
+        for item in each(optional(row, "inputsMetadata", list) or [], dict, "an input"):
+            tags[id_of(item.get("id"))] = _pairs(optional(item, "attrs", list) or []).get(_TAG)
+        edges = each(optional(row, "incomingEdges", list) or [], dict, "an edge")
+        return [self._use(edge, tags if self.ours else {}) for edge in edges]
+
+    def _use(self, edge: Row, tags: Mapping[str, object]) -> Use:
+        source = member(edge, "sourceNodeId", str)
+        output = id_of(edge.get("sourceNodeOutputId"))
+        declared = self.ports.get(source, {})
+        if output not in declared and output != "0":
+            self.undeclared.append(f"{source}:{output}")
+        argument = edge.get("targetNodeInputId")
+        given = None if argument is None else id_of(argument)
+        tag = tags.get(given) if given is not None else None
+        return Use(self.names.get(source, source), declared.get(output, 0), tag if isinstance(tag, str) else given)
+
+    def _any(self, row: Row) -> Node:
+        name = member(row, "id", str)
+        label = optional(row, "label", str) or name
+        attrs = attributes_of(row)
+        namespace = optional(row, "namespace", str) or ""
+        role = _role(namespace, label, str(attrs.get("op") or attrs.get("kind") or ""))
+        place = NOWHERE if role == "input" and namespace.lower() in _INPUTS else self._place(namespace)
+        return Node(
+            name,
+            label if role in ("input", "output") else op_type(label),
+            self.uses(row),
+            values_of(row) or [NO_VALUE],
+            role,
+            target=label,
+            place=place,
+            attrs={"attrs": attrs} if attrs else {},
+        )
+
+    def _place(self, namespace: str) -> Place:
+        """Returns the module that a namespace stands for; ``blk:2`` is its second call."""
+        modules = modules_of("/".join(part for part in namespace.split("/") if part))
+        path = ".".join(name for name, _ in modules)
+        if not path:
+            return NOWHERE
+        return Place(path, self.types.get(namespace), modules[-1][1], outer_calls=_outer_calls(modules))
+
+    def _ours(self, row: Row) -> Node:
+        attrs = {key: unescaped(value) for key, value in attributes_of(row).items() if isinstance(value, str)}
+        label, op = optional(row, "label", str) or "", attrs["op"]
+        namespace = optional(row, "namespace", str) or ""
+        arguments = {key.removeprefix(_ARGUMENT): _json(value) for key, value in attrs.items() if _ARGUMENT in key}
+        modules = modules_of(namespace) if "module" in attrs else []
+        if modules and modules[0][0] == "self" and attrs["module"].partition(".")[0] != "self":
+            modules[0] = ("", modules[0][1])
+        source = _LINE.fullmatch(attrs.get("source", ""))
+        path = attrs.get("module", "" if "module_type" in attrs else None)
+        call = attrs.get("module_call", "" if path is None else "1")
+        place = Place(
+            path, attrs.get("module_type"), int(call) if call.isdecimal() and len(call) < 7 else None,
+            source[1] if source else attrs.get("source"), int(source[2]) if source else None, attrs.get("source_code"),
+        )  # fmt: skip
+        return Node(
+            self.name(row),
+            op if op in _NO_OPERATOR else label,
+            self.uses(row),
+            [_on(value, attrs.get("device")) for value in values_of(row)] or [NO_VALUE],
+            attrs["role"],
+            op,
+            attrs.get("target"),
+            place,
+            attrs.get("backend"),
+            {"args": arguments} if arguments else {},
+        )
+
+
+def _on(value: Value, device: str | None) -> Value:
+    return Value(value.dtype, value.shape, device) if value.dtype is not None else value
+
+
+def _json(text: str) -> object:
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found
+
+
+def _outer_calls(modules: Iterable[tuple[str, int | None]]) -> tuple[tuple[str, int], ...]:
+    """Returns path and call of each module around the innermost one that is not called for the first time."""
+    given = list(modules)
+    paths = [".".join(name for name, _ in given[: i + 1]) for i in range(len(given) - 1)]
+    return tuple((path, call) for path, (_, call) in zip(paths, given, strict=False) if call is not None and call > 1)
+
+
+def _role(namespace: str, label: str, op: str) -> str:
+    """Inputs and outputs stand in a namespace of their own, by every adapter of the vendor's."""
+    if op == "placeholder" or (namespace.lower() in _INPUTS) or label in ("GraphInputs", "placeholder"):
+        return "input"
+    if op == "output" or namespace.lower() in _OUTPUTS or label in ("GraphOutputs", "output"):
+        return "output"
+    return "op"
+
+
+def id_of(value: object) -> str:
+    """Returns the id of an output or input as a text; where there is none, it is the first."""
+    return str(value) if isinstance(value, int) else typed("0" if value is None else value, str, "the id of a port")
+
+
+def ports_of(row: Row) -> dict[str, int]:
+    """Returns the outputs that a node declares: numbers by the number that they are, others in order."""
+    given = each(optional(row, "outputsMetadata", list) or [], dict, "an output")
+    names = list(dict.fromkeys(id_of(item.get("id")) for item in given))
+    if all(name.isdecimal() and len(name) <= 4 for name in names):
+        return {name: int(name) for name in names}
+    return {name: i for i, name in enumerate(names)}
+
+
+def values_of(row: Row) -> list[Value]:
+    """Returns dtype and shape of each output."""
+    ports = ports_of(row)
+    values = [NO_VALUE] * (max(ports.values(), default=-1) + 1)
+    for item in each(optional(row, "outputsMetadata", list) or [], dict, "an output"):
+        values[ports[id_of(item.get("id"))]] = _value(_pairs(optional(item, "attrs", list) or []))
+    return values
+
+
+def _value(attrs: Mapping[str, object]) -> Value:
+    dtype, shape = attrs.get("dtype"), attrs.get("shape")
+    match = _SHAPE.match(str(attrs.get("tensor_shape") or ""))
+    if match and not isinstance(dtype, str):
+        dtype, shape = match[1], match[2]
+    if not isinstance(dtype, str):
+        return NO_VALUE
+    sizes = [part.strip(" []()'\"") for part in str(shape or "").split(",")]
+    return Value(dtype.removeprefix("torch."), tuple(size for size in sizes if size))
+
+
+def tensor_names(row: Row) -> list[str]:
+    """Returns the names of a node's outputs, by which node data may name it."""
+    found = []
+    for item in each(optional(row, "outputsMetadata", list) or [], dict, "an output"):
+        name = _pairs(optional(item, "attrs", list) or []).get("tensor_name")
+        found += [name] if isinstance(name, str) else []
+    return found
+
+
+def attributes_of(row: Row) -> dict[str, object]:
+    """Returns a node's attributes without those that the app hides."""
+    pairs = _pairs(optional(row, "attrs", list) or [])
+    return {key: value for key, value in pairs.items() if not key.startswith(_HIDDEN)}
+
+
+def _pairs(items: Iterable[object]) -> dict[str, object]:
+    return {member(item, "key", str): item.get("value") for item in each(items, dict, "an attribute")}
