@@ -13,11 +13,13 @@ import time
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from bench.figures import Figure, cpu, in_turns, paired, size, size_of
+from bench.figures import timed as timed_beside
 from bench.models import ConvBn
 from torch import nn
 
@@ -30,6 +32,8 @@ from fxstore.records import RunRecord, Stage
 
 # Expansion, channels, repeats, stride: table 2 of https://arxiv.org/abs/1801.04381
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+# Each stage is read so often.
+TIMES = 3
 WEIGHTS = ("_state_dict", "_constants", "_example_inputs")
 
 
@@ -66,16 +70,28 @@ def timed(call: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
     return best, result
 
 
-def main() -> None:
-    small = "--small" in sys.argv
+@dataclass(frozen=True)
+class Ingested:
+    """What one compile cost to take in, in CPU seconds, and what there is to measure further."""
+
+    record: RunRecord
+    program: Any
+    nodes: int
+    compiled: float
+    reading: list[float]
+    linking: float
+    static: float
+
+
+def ingested(small: bool) -> Ingested:
+    """Compiles MobileNetV2, or its first two blocks, and reads and links all stages."""
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     inputs = (torch.randn(1, 3, 96, 96),)
     stages: list[Stage] = []
-    reading = 0.0
+    reading = [0.0] * TIMES
 
     def take(name: str, source: Any) -> None:
-        nonlocal reading
         known = dict(provenance._walked)
 
         def read() -> Any:
@@ -83,30 +99,56 @@ def main() -> None:
             provenance._walked.update(known)
             return adapters.read(source)
 
-        spent, found = timed(read)
-        reading += spent
+        spent = [timed(read, 1) for _ in range(TIMES)]
+        reading[:] = [before + one for before, (one, _) in zip(reading, spent, strict=True)]
+        found = spent[0][1]
         stages.append(replace(found.stages[0], name=name))
         count = sum(len(graph.nodes) for graph in stages[-1].graphs)
-        print(f"{name}: {count} nodes read in {spent / count * 1e6:.1f} us a node")
+        print(f"{name}: {count} nodes read in {min(spent)[0] / count * 1e6:.1f} us a node")
 
     with torch.no_grad():
         network = mobilenet_v2(small)
         before = time.process_time()
         program = compile_network(network, inputs, take)
-        compiled = time.process_time() - before - 3 * reading
+        compiled = time.process_time() - before - sum(reading)
     nodes = sum(len(graph.nodes) for stage in stages for graph in stage.graphs)
     linking, structure = timed(lambda: structure_of(stages), 1)
+    static, overlay = timed(lambda: static_overlay(structure))
+    assert overlay is not None
+    record = RunRecord("mv2", tuple(stages), structure, (overlay,))
+    return Ingested(record, program, nodes, compiled, reading, linking, static)
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Yields what the suite shows of ingest."""
+    found = ingested(quick)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        costs = [
+            reading + found.static + committed(folder / f"store{i}", found.record)
+            for i, reading in enumerate(found.reading)
+        ]
+        both = costs, [found.compiled] * len(costs)
+        yield paired("ingest", "live graphs to rows", "s", "lower", "the compile itself", both)
+        path = saved(folder, found.program)
+        yield timed_beside("ingest", ".etrecord read", lambda: adapters.read(path), "parse_etrecord", parsed(path))
+        packed = archived(path)[0]
+        yield size("ingest", "store of all stages", size_of(folder / "store0"), ".etrecord, no weights", packed)
+
+
+def main() -> None:
+    small = "--small" in sys.argv
+    found = ingested(small)
+    nodes = found.nodes
     with tempfile.TemporaryDirectory() as folder:
-        static, overlay = timed(lambda: static_overlay(structure))
-        assert overlay is not None
-        record = RunRecord("mv2", tuple(stages), structure, (overlay,))
-        committing = report_store(Path(folder), record, program)
-        cost = reading + static + committing
-        print(f"nodes {nodes} in {len(stages)} stages; linking (apart) {linking / nodes * 1e6:.0f} us a node")
-        parts = [f"{part / nodes * 1e6:.1f}" for part in (cost, reading, static, committing)]
+        committing = report_store(Path(folder), found.record, found.program)
+        reading = min(found.reading)
+        cost = reading + found.static + committing
+        print(f"nodes {nodes}; linking (apart) {found.linking / nodes * 1e6:.0f} us a node")
+        parts = [f"{part / nodes * 1e6:.1f}" for part in (cost, reading, found.static, committing)]
         print("live graphs to committed rows: {} us a node (reading {}, static costs {}, committing {})".format(*parts))
         print(f"this machine now: {timed(yardstick)[0] * 1e3:.1f} ms for 100,000 numbers as text into a dict")
-        print(f"share of the compile: {cost / compiled:.2%} ({cost:.2f} s of {compiled:.1f} s)")
+        print(f"share of the compile: {cost / found.compiled:.2%} ({cost:.2f} s of {found.compiled:.1f} s)")
         report_files(Path(folder) / "net.etrecord")
 
 
@@ -125,15 +167,12 @@ def committed(path: Path, record: RunRecord) -> float:
 
 def report_store(folder: Path, record: RunRecord, program: Any) -> float:
     committing = min(committed(folder / name, record) for name in ("first", "second", "store"))
-    program.get_etrecord().save(str(folder / "net.etrecord"))
-    size = sum(path.stat().st_size for path in (folder / "store").rglob("*") if path.is_file())
-    with zipfile.ZipFile(folder / "net.etrecord") as archive:
-        plain = sum(i.file_size for i in archive.infolist() if not i.filename.endswith(WEIGHTS))
-        packed = sum(i.compress_size for i in archive.infolist() if not i.filename.endswith(WEIGHTS))
+    packed, plain = archived(saved(folder, program))
+    used = size_of(folder / "store")
     print(
-        f"store {size / 1024:.0f} KiB; .etrecord without weights {packed / 1024:.0f} KiB stored, {plain / 1024:.0f} KiB"
+        f"store {used / 1024:.0f} KiB; .etrecord without weights {packed / 1024:.0f} KiB stored, {plain / 1024:.0f} KiB"
     )
-    print(f"store / .etrecord without weights: {size / packed:.2f}")
+    print(f"store / .etrecord without weights: {used / packed:.2f}")
     parts = {name: (folder / "store" / name).rglob("*") for name in ("empty", "graphs", "structures", "runs")}
     sizes = {name: sum(path.stat().st_size for path in found if path.is_file()) for name, found in parts.items()}
     files = sum(path.is_file() for path in (folder / "store").rglob("*"))
@@ -141,17 +180,34 @@ def report_store(folder: Path, record: RunRecord, program: Any) -> float:
     return committing
 
 
-def report_files(path: Path) -> None:
+def saved(folder: Path, program: Any) -> Path:
+    program.get_etrecord().save(str(folder / "net.etrecord"))
+    return folder / "net.etrecord"
+
+
+def archived(path: Path) -> tuple[int, int]:
+    """Returns the bytes of an .etrecord without its weights, as stored and unpacked."""
+    with zipfile.ZipFile(path) as archive:
+        kept = [entry for entry in archive.infolist() if not entry.filename.endswith(WEIGHTS)]
+    return sum(entry.compress_size for entry in kept), sum(entry.file_size for entry in kept)
+
+
+def parsed(path: Path) -> Callable[[], None]:
     from executorch.devtools import parse_etrecord
 
     def theirs() -> None:
         with quiet():
             parse_etrecord(str(path))
 
-    pairs = [(timed(lambda: adapters.read(path), 1)[0], timed(theirs, 1)[0]) for _ in range(6)][1:]
-    ratios = sorted(slow / fast for fast, slow in pairs)
-    fast, slow = (min(side) for side in zip(*pairs, strict=True))
-    print(f".etrecord: read {fast:.3f} s, parse_etrecord {slow:.2f} s: {slow / fast:.1f} times faster")
+    return theirs
+
+
+def report_files(path: Path) -> None:
+    fast, slow = in_turns(lambda: cpu(lambda: adapters.read(path)), lambda: cpu(parsed(path)))
+    print(
+        f".etrecord: read {min(fast):.3f} s, parse_etrecord {min(slow):.2f} s: {min(slow) / min(fast):.1f} times faster"
+    )
+    ratios = sorted(theirs / ours for ours, theirs in zip(fast, slow, strict=True))
     print(f"in pairs, one after the other: {', '.join(f'{ratio:.1f}' for ratio in ratios)}")
 
 

@@ -24,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from bench.figures import Figure, in_turns, paired
 from bench.layout_engines import Drawn, Lines, NotDrawn, dot, elk, fast_sugiyama
 from tests.layout import graphs, real
 from tests.layout.edits import beside, branches, inserted, quantised, shared_heights
@@ -225,6 +226,28 @@ def stored(path: str) -> Iterator[tuple[str, Graph]]:
             edges = [(place[a], place[b]) for a, b in uses.fetchall()]
             sizes = [box_size(row[1] or row[2] or "", row[3] or "") for row in rows]
             yield f"{stage} {method}", Graph(sizes, edges, [row[4] for row in rows])
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Yields what the suite shows of the layout: time, and boxes that overlap."""
+    for name in ("mobilenet", "bert-core") if quick else ("mobilenet", "unet", "bert-core", "swin-core"):
+        graph = real.load(name)
+        drawn = {engine: engine(graph) for engine in (ours, fast_sugiyama)}
+        both = in_turns(lambda g=graph: ours(g).seconds, lambda g=graph: fast_sugiyama(g).seconds)  # type: ignore[misc]
+        nodes = len(graph.sizes)
+        yield paired(
+            "layout",
+            f"{name}, {nodes} nodes",
+            "µs/node",
+            "lower",
+            "fast-sugiyama",
+            both,
+            lambda seconds, nodes=nodes: 1e6 * seconds / nodes,  # type: ignore[misc]
+        )
+        mine, theirs = (overlaps(graph, one.centre) for one in drawn.values())
+        yield Figure(
+            "layout", f"{name}, overlaps", mine, "pairs", "lower", "fast-sugiyama", theirs, [mine / max(theirs, 1)]
+        )
 
 
 def main() -> None:

@@ -7,9 +7,12 @@ linking adds.
 
 from __future__ import annotations
 
+import itertools
 import time
 import tracemalloc
 from collections.abc import Iterator
+
+from bench.figures import Figure, timed
 
 from fxstore.ingest.build import GraphBuilder, Value
 from fxstore.link import structure_of
@@ -63,6 +66,32 @@ def stages(count: int, size: int) -> list[Stage]:
     """Returns a float stage and ``count - 1`` decomposed ones, each of about ``size`` nodes."""
     graphs = [made(1, size, None, whole=True), *(made(i, size, i - 1, whole=False) for i in range(2, count + 1))]
     return [Stage(f"stage_{i}", (graph,)) for i, graph in enumerate(graphs)]
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Yields what the suite shows of linking, beside a join of equal names by a dict, which finds nothing renamed."""
+    for count, size in ((5, 2_000),) if quick else ((5, 2_000), (2, 25_000)):
+        run = stages(count, size)
+        nodes = sum(len(graph.nodes) for stage in run for graph in stage.graphs)
+        yield timed(
+            "link",
+            f"{count} stages of {size:,} nodes",
+            lambda run=run: structure_of(run),  # type: ignore[misc]
+            "a dict of equal names",
+            lambda run=run: by_name(run),  # type: ignore[misc]
+            per=nodes,
+            unit="µs/node",
+        )
+
+
+def by_name(run: list[Stage]) -> list[tuple[int, int]]:
+    """Returns the pairs of nodes of equal names in stages that follow each other, as places in their graphs."""
+    names = [[str(name) for graph in stage.graphs for name in graph.nodes["name"].to_pylist()] for stage in run]
+    found = []
+    for before, after in itertools.pairwise(names):
+        place = {name: i for i, name in enumerate(before)}
+        found += [(place[name], i) for i, name in enumerate(after) if name in place]
+    return found
 
 
 def main() -> None:

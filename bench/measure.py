@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import resource
 import sys
-import time
 import warnings
+from collections.abc import Iterator
 
 import torch
+from bench.figures import Figure, cpu, in_turns, paired
 from torch import nn
 
 import fxstore
@@ -31,12 +32,6 @@ class Chain(nn.Module):
         for _ in range(self.length):
             x = x * 1.01
         return x
-
-
-def cpu(body: object) -> float:
-    start = time.process_time()
-    body()  # type: ignore[operator]
-    return time.process_time() - start
 
 
 def measured(program: torch.export.ExportedProgram, x: torch.Tensor, statistics: bool) -> float:
@@ -63,17 +58,31 @@ def times() -> None:
 
 def time_of(width: int) -> None:
     """Prints the ratio for a stack of convolutions of that width."""
+    for one in of_width(width, 3):
+        print(f"{one.name}: both runs {one.peer_value:.0f} ms, measure {one.value:.0f} ms, ratio {one.ratio:.2f}")
+
+
+def of_width(width: int, rounds: int) -> Iterator[Figure]:
+    """Yields the ratio without and with statistics."""
     convolutions = [layer for _ in range(8) for layer in (nn.Conv2d(width, width, 3, padding=1), nn.ReLU())]
     x = torch.randn(1, width, 32, 32)
     program = torch.export.export(nn.Sequential(*convolutions).eval(), (x,))
     module, core = program.module(), program.run_decompositions({}).module()
-    with torch.no_grad():
-        module(x), core(x)
-        plain = min(cpu(lambda: (module(x), core(x))) for _ in range(3))
+
+    def plain() -> float:
+        with torch.no_grad():
+            return cpu(lambda: (module(x), core(x)))
+
     for statistics in (False, True):
-        took = min(measured(program, x, statistics) for _ in range(3))
-        about = f"{width} channels, statistics {statistics}"
-        print(f"{about}: both runs {plain:.2f} s, measure {took:.2f} s, ratio {took / plain:.2f}")
+        both = in_turns(lambda s=statistics: measured(program, x, s), plain, rounds)  # type: ignore[misc]
+        about = f"{width} channels{', statistics' if statistics else ''}"
+        yield paired("measure", about, "ms", "lower", "running both stages", both, lambda seconds: 1e3 * seconds)
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Yields what the suite shows of measuring."""
+    for width in (64,) if quick else (64, 256):
+        yield from of_width(width, 5)
 
 
 def memory() -> None:

@@ -15,9 +15,12 @@ import statistics
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from bench.figures import Figure, paired, size
 
 from fxstore.render import Page, PageModel
 
@@ -164,20 +167,31 @@ class Driver:
 COLUMNS = ("open", "open cpu", "pan", "pan cpu", "click", "click cpu", "search", "search cpu", "heap MB")
 
 
-def show(name: str, size: int, row: dict[str, float]) -> None:
+def show(name: str, row: dict[str, float]) -> None:
     """Prints one row."""
-    print(f"{name:18} {size / 1e6:8.2f} " + " ".join(f"{row[column]:10.1f}" for column in COLUMNS), flush=True)
+    print(f"{name:18} {row['size'] / 1e6:8.2f} " + " ".join(f"{row[column]:10.1f}" for column in COLUMNS), flush=True)
 
 
-def main() -> None:
-    """Builds, opens and drives every page."""
+def figures(quick: bool) -> Iterator[Figure]:
+    """Yields what the suite shows of the page: sizes, and CPU of Chromium's processes."""
+    rounds = 2 if quick else 3
+    for nodes in (2_000,) if quick else (2_000, 10_000):
+        found = [dict(driven([nodes])) for _ in range(rounds)]
+        both = [(one[f"fxstore {nodes}"], one[f"plain {nodes}"]) for one in found]
+        mine, theirs = both[0]
+        yield size("page", f"{nodes:,} nodes a pane, file", mine["size"], "a plain page", theirs["size"])
+        for what in ("open", "pan", "click", "search"):
+            sides = [[one[i][f"{what} cpu"] for one in both] for i in (0, 1)]
+            yield paired("page", f"{nodes:,} nodes a pane, {what}", "ms", "lower", "a plain page", (sides[0], sides[1]))
+
+
+def driven(sizes: Sequence[int]) -> Iterator[tuple[str, dict[str, float]]]:
+    """Builds, opens and drives every page; yields each one's name and what it took."""
     from bench import chained
     from playwright.sync_api import sync_playwright
 
     warnings.simplefilter("ignore")
-    sizes = [int(text) for text in sys.argv[1:]] or SIZES
     template = chained.record()
-    print(f"{'page, nodes a pane':18} {'MB':>8} " + " ".join(f"{column:>10}" for column in COLUMNS))
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         for nodes in sizes:
             model = chained.page(template, nodes)
@@ -186,8 +200,16 @@ def main() -> None:
                 file = Path(folder) / f"{name}{nodes}.html"
                 file.write_text(html, encoding="utf-8")
                 browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-                show(f"{name} {nodes}", len(html), Driver(browser, file.as_uri(), calls).measure())
+                yield f"{name} {nodes}", {"size": len(html), **Driver(browser, file.as_uri(), calls).measure()}
                 browser.close()
+
+
+def main() -> None:
+    """Prints a row per page."""
+    sizes = [int(text) for text in sys.argv[1:]] or SIZES
+    print(f"{'page, nodes a pane':18} {'MB':>8} " + " ".join(f"{column:>10}" for column in COLUMNS))
+    for name, row in driven(sizes):
+        show(name, row)
 
 
 if __name__ == "__main__":

@@ -8,16 +8,21 @@ makes the stores in FOLDER (once) and prints, for each, CPU milliseconds of the 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
+import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bench.figures import Figure, timed
 from bench.stores import make, records
 
 from fxstore import Store, connect
+from fxstore.store import Catalog, CommittedRun
 
 
 def best(ask: Callable[[], Any], tries: int = 15) -> float:
@@ -36,12 +41,13 @@ def open_and_list(path: Path) -> None:
         store.runs().arrow()
 
 
-def questions(store: Store) -> dict[str, float]:
+def asked(store: Store) -> dict[str, Callable[[], Any]]:
+    """Returns the questions, asked of a run in the middle of the store, by their titles."""
     count = len(store.runs())
     run = store.existing_run(f"nightly-{count // 2}")
     nid = (run.run_key << 22) + 8010
     ((stage, name),) = store.sql(f"SELECT stage, name FROM nodes WHERE nid = {nid} AND run_id = ?", [run.run_id])
-    asked: dict[str, Callable[[], Any]] = {
+    return {
         "sync of one node": lambda: store.sync_nid(nid).arrow(),
         "worst 20 with counterparts": lambda: store.worst("cosine", run=run.name).arrow(),
         "worst, asked in SQL": lambda: store.sql(
@@ -53,7 +59,10 @@ def questions(store: Store) -> dict[str, float]:
         "op counts of all runs": lambda: store.sql("SELECT run_id, op_type, count(*) FROM nodes GROUP BY ALL").arrow(),
         "history of a metric, 500 runs": lambda: store.history(stage, name, "cosine", run=run.name).arrow(),
     }
-    took = {title: best(ask, 3 if "runs" in title else 15) for title, ask in asked.items()}
+
+
+def questions(store: Store) -> dict[str, float]:
+    took = {title: best(ask, 3 if "runs" in title else 15) for title, ask in asked(store).items()}
     return {"sync of one node, first question of a run": first_time(store), **took}
 
 
@@ -91,11 +100,65 @@ def _used(path: Path) -> int:
     return sum(entry.stat().st_blocks * 512 for entry in path.rglob("*"))
 
 
-def others(store: Store) -> dict[str, float]:
-    """Ancestors of one node of one graph from cold: the edges read from the store's own file, and the graph built."""
-    import networkx
+def figures(quick: bool) -> Iterator[Figure]:
+    """Yields what the suite shows of queries: beside plain reading of the files that hold the answer."""
+    rounds = 5 if quick else 15
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        runs = 20 if quick else 1_000
+        make(path, runs)
+        with connect(path, read_only=True) as store:
+            found = asked(store)
+            run = store.existing_run(f"nightly-{runs // 2}")
+            for title, relations in READ.items():
+                theirs = plain_reading(store, None if "runs" in title else run, relations)
+                name = f"{title.replace(', 500 runs', '')}, {runs} runs"
+                peer = f"pyarrow reads {' and '.join(relations)}"
+                yield timed("query", name, found[title], peer, theirs, rounds=rounds)
+            yield timed(
+                "query",
+                f"open and list, {runs} runs",
+                lambda: open_and_list(path),
+                "each run.json parsed",
+                lambda: [json.loads(file.read_text("utf-8")) for file in path.glob("runs/*/run.json")],
+                rounds=rounds,
+            )
+            peers = dict(ancestors(store))
+            ours = peers.pop("fxstore, store open")
+            for title, ask in peers.items():
+                if not title.startswith("fxstore"):
+                    name = f"ancestors, beside {title.partition(',')[0]}"
+                    yield timed("query", name, ours, title, ask, rounds=rounds)
+
+
+# The relations whose rows answer a question.
+READ = {
+    "sync of one node": ("sync_sets", "nodes"),
+    "worst 20 with counterparts": ("metrics", "sync_sets", "nodes"),
+    "motif in one run": ("nodes", "edges"),
+    "op counts of all runs": ("nodes",),
+    "history of a metric, 500 runs": ("metrics", "nodes"),
+}
+
+
+def plain_reading(store: Store, run: CommittedRun | None, relations: Iterable[str]) -> Callable[[], Any]:
+    """Returns what reads the relations of a run, or of all, into memory, and does nothing with them."""
     import pyarrow.parquet as pq
-    import rustworkx
+
+    catalog = Catalog(store.directory)
+    catalog.refresh()
+    files = [file for name in relations for file in (catalog.files(run, name) if run else catalog.all_files(name))]
+    return lambda: [pq.read_table(file) for file in files]
+
+
+def others(store: Store) -> dict[str, float]:
+    """Ancestors of one node of one graph from cold, in CPU milliseconds."""
+    return {title: best(ask, 5 if title.endswith("opened") else 15) for title, ask in ancestors(store)}
+
+
+def ancestors(store: Store) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yields who finds the ancestors of a node: the edges read from the store's own file, and the graph built."""
+    import pyarrow.parquet as pq
 
     run = store.existing_run(None)
     nid = (run.run_key << 22) + 8010
@@ -113,27 +176,31 @@ def others(store: Store) -> dict[str, float]:
         table = pq.read_table(names, columns=["name"])
         return table["name"].take(sorted(found)).to_pylist()
 
-    def with_networkx() -> int:
-        return len(named(networkx.ancestors(networkx.DiGraph(edges()), position)))
+    yield "fxstore, store opened", lambda: open_and_ask(store.path, nid)
+    yield "fxstore, store open", lambda: store.ancestors(nid).arrow()
+    expected = len(store.ancestors(nid))
+    with suppress(ImportError):
+        import networkx
 
-    def with_rustworkx() -> int:
-        graph = rustworkx.PyDiGraph()
-        graph.extend_from_edge_list(edges())
-        return len(named(rustworkx.ancestors(graph, position)))
+        def with_networkx() -> int:
+            return len(named(networkx.ancestors(networkx.DiGraph(edges()), position)))
 
-    assert with_networkx() == with_rustworkx() == len(store.ancestors(nid))
-    return {
-        "networkx, edges read": best(with_networkx),
-        "rustworkx, edges read": best(with_rustworkx),
-        "fxstore, store opened": best(lambda: open_and_ask(store.path, nid), 5),
-        "fxstore, store open": best(lambda: store.ancestors(nid).arrow()),
-    }
+        assert with_networkx() == expected
+        yield "networkx, edges read", with_networkx
+    with suppress(ImportError):
+        import rustworkx
+
+        def with_rustworkx() -> int:
+            graph = rustworkx.PyDiGraph()
+            graph.extend_from_edge_list(edges())
+            return len(named(rustworkx.ancestors(graph, position)))
+
+        assert with_rustworkx() == expected
+        yield "rustworkx, edges read", with_rustworkx
 
 
 def ladybug(store: Store) -> dict[str, float]:
     """The same in Ladybug, its tables loaded from Parquet in memory."""
-    import tempfile
-
     import pyarrow.parquet as pq
     import real_ladybug
 

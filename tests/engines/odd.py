@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from fxstore import connect
@@ -36,10 +37,12 @@ def night(number: int, *, values: tuple[float | None, ...] = NUMBERS, texts: tup
     names = [row["name"] for row in named]
     call = node("call", role="delegate", op_type="executorch_call_delegate", backend="XnnpackBackend")
     lone = node("lone", role="delegate", op_type="executorch_call_delegate", backend=None)
+    named[-1]["role"] = "recomputed"
+    kept = node("kept", "placeholder", role="saved")
     first = graph([node("x", "placeholder"), *named, node("out", "output")], chain("x", *names, "out"))
     last = graph(
-        [node("x", "placeholder"), *named, call, lone, node("out", "output")],
-        [*chain("x", *names, "call", "out"), ("call", "lone"), ("call", "lone")],
+        [node("x", "placeholder"), kept, *named, call, lone, node("out", "output")],
+        [*chain("x", *names, "call", "out"), ("kept", names[0]), ("call", "lone"), ("call", "lone")],
         origins={name: [(names[-1], "SecondPass"), (name, "FirstPass"), *[("deep", "dynamo")] * i]
                  for i, name in enumerate(names)},
         handles={name: [i, i + 1, 2**40 + i] for i, name in enumerate(names)},
@@ -63,10 +66,14 @@ def night(number: int, *, values: tuple[float | None, ...] = NUMBERS, texts: tup
     times = [metric(f"last:{name}", "latency", 1e3 * (1 + number) * (i + 1), unit="ns", threshold=2e3, verdict="fail")
              for i, name in enumerate(names)]  # fmt: skip
     categories = [metric(f"last:{name}", "part", None, text=name, status="ok") for name in names[::2]]
-    return run(
+    saved = [metric(f"first:{names[0]}", "saved_bytes", 32.0),
+             metric(f"first:{names[0]}", "new_bytes", 0.0, text=f"view of {names[-1]}")]  # fmt: skip
+    costs = [metric(f"first:{names[-1]}", "flops", 64.0)]
+    made = run(
         {"first": first, "last": [last, inner]},
         name=f"night {number} {texts[number % len(texts)]}",
-        links=[(f"first:{n}", f"last:{n}", evidence[i % len(evidence)]) for i, n in enumerate(names)],
+        links=[(f"first:{n}", f"last:{n}", evidence[i % len(evidence)]) for i, n in enumerate(names)]
+        + [(f"first:{names[0]}", "last:kept", "signature")],
         sync=[[f"first:{n}*", f"last:{n}*!", *([f"last:{names[0]}"] if i else [])] for i, n in enumerate(names)],
         values=[[f"first:{n}", f"last:{n}"] for n in names[::2]],
         unmatched=[("last:lone", "first", text) for text in texts],
@@ -76,9 +83,15 @@ def night(number: int, *, values: tuple[float | None, ...] = NUMBERS, texts: tup
             overlay("of its own", scoped),
             overlay("device", times, "latency", "lower"),
             overlay("parts", categories, "category", None),
+            overlay("saved", saved, "static", None),
+            overlay("costs", costs, "static", None),
         ],
         status="partial" if number == 1 else "complete",
         tags=dict(zip(texts, reversed(texts), strict=True)) if number else None,
+    )
+    sources = {"saved": "forward graph", "costs": "shapes"}
+    return replace(
+        made, overlays=tuple(replace(one, source=sources.get(one.name, one.source)) for one in made.overlays)
     )
 
 
