@@ -132,3 +132,16 @@ def _attention(program: _Program, path: str, weight: dict[str, int], x: int, sha
         heads.append(y)
     y = program.steps("transpose view", path, program.add("aten_sdpa_default", path, *heads, mask))
     return program.add("aten_linear_default", path, y, weight["o"])
+
+
+def caches(layers: int) -> Graph:
+    """Layers that each give out their keys and values beside the result."""
+    program, outputs = _Program(), list[int]()
+    x = program.add("x", None)
+    for path in (f"m.layers.{i}" for i in range(layers)):
+        query, *pair = [program.add("aten_linear_default", f"{path}.attn{name}", x) for name in ("", ".k", ".v")]
+        x = program.add("aten_add_tensor", path, x, program.add("aten_sdpa_default", f"{path}.attn", query, *pair))
+        x = program.add("aten_add_tensor", path, x, program.steps("linear gelu linear", f"{path}.mlp", x))
+        outputs += pair
+    program.add("output", None, x, *outputs)
+    return Graph([_size(name) for name in program.names], program.edges, program.paths)

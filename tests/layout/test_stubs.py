@@ -21,6 +21,15 @@ def test_what_has_few_users_or_near_ones_is_drawn_in_full() -> None:
         assert not graph.draw().stub.any()
 
 
+def test_what_every_layer_gives_out_is_drawn_as_stubs_and_takes_one_lane() -> None:
+    drawing = graphs.caches(40).draw()
+    edges = np.array(graphs.caches(40).edges)
+    outputs = edges[:, 1] == edges.max()
+    assert drawing.stub[outputs].sum() > 70
+    assert not drawing.stub[~outputs].any()
+    assert drawing.width < graphs.caches(4).draw().width + 100
+
+
 def test_an_edge_against_the_flow_is_no_stub() -> None:
     graph = graphs.plain(60, [(i, i + 1) for i in range(59)] + [(59, i) for i in range(20)])
     assert not graph.draw().stub[59:].any()

@@ -9,7 +9,7 @@ from fxstore.layout.order import Longs
 from fxstore.layout.plan import Plan
 from fxstore.layout.problem import Shape, Whole
 from fxstore.layout.shapes import Shapes
-from fxstore.layout.spacing import CLOSED, LANE, PAD
+from fxstore.layout.spacing import CLOSED, LANE
 
 
 def make_folding(plan: Plan, shapes: Shapes, corners: Longs, under: Longs, borders: Longs) -> Folding:
@@ -41,7 +41,7 @@ def make_folding(plan: Plan, shapes: Shapes, corners: Longs, under: Longs, borde
         rows.astype(np.int32),
         lies.astype(np.int32),
         np.concatenate([np.zeros(0, np.int32), *[gaps[of] for of in shapes.of]]).astype(np.int32),
-        np.where(boxed, PAD, 0).astype(np.int32),
+        np.array([s.height - s.lower[-1] for s in shapes.shapes], np.int32)[shapes.of],
         _closed(shapes, corners),
         under.astype(np.int32),
         borders.astype(np.int32),

@@ -97,8 +97,9 @@ class Drawing:
         block_boxes: (B, 4) left, top, width, height of each module box, outermost first.
         width, height: Extent of the whole drawing.
         folding: How the drawing changes when module boxes are folded; every drawing that ``draw`` makes has it.
-        stub: (E) true for an edge from a hub or a mask to a user far below: to draw only a short piece at both its
-            ends, and all of it when its source or target is asked for; empty where no edge is so.
+        stub: (E) true for an edge from a hub or a mask to a user far below, or from far above into a wide join: to draw
+            only a short piece at both its ends, and all of it when its source or target is asked for; empty where no
+            edge is so.
     """
 
     x: Floats

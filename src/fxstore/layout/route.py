@@ -83,7 +83,7 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
     left = [x + side for x in (_beside(grid) if problem.aside else _placed(problem, grid, orders, structure))]
     width = max([x + w for x, w in zip(left, grid.width, strict=True)], default=side) + side
     upper, lower = _row_borders(problem, grid, head)
-    height = lower[-1] + side
+    height = lower[-1] + (0 if problem.outs else side)
     placed = _Placed(problem, grid, left, upper, lower)
     lines = [placed.line(i, height) for i in range(len(problem.wires))]
     corners = np.array([corner for line in lines for corner in line], np.int32).reshape(-1, 3)
@@ -145,16 +145,16 @@ def _passed(problem: Problem, row: list[int]) -> int:
 
 
 def _row_borders(problem: Problem, grid: Grid, head: int) -> tuple[list[int], list[int]]:
-    """Returns the upper and the lower border of each row."""
+    """Returns the upper and the lower border of each row; ports are on the block's own border, the title below them."""
     upper: list[int] = []
     lower: list[int] = []
-    y, before = head, 0
+    y, before = 0 if problem.ins else head, 0
     cells, rooms = len(problem.width), [_room(problem, v) for v in range(len(problem.width))]
     for row in grid.rows:
         members = [v for v in row if v < cells]
         room = max([rooms[v] for v in members])
         if upper:
-            y += min(room, before)
+            y += max(min(room, before), head if len(upper) == 1 and problem.ins else 0)
         before = room
         upper.append(y)
         y += max([problem.height[v] for v in members])

@@ -1,4 +1,4 @@
-"""Edges of hubs and masks: drawn as stubs at their users, in full on demand."""
+"""Edges of hubs, masks and wide joins: drawn as stubs at their ends, in full on demand."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy.typing as npt
 from fxstore.layout.order import Longs, Marks
 
 HUB = 8
-"""A value with at least so many users is a hub."""
+"""A node with at least so many users, or inputs, is a hub."""
 FAR = 600
-"""Pixels from a hub's box down to a user's; a user that is nearer has a whole edge."""
+"""Pixels from a hub's box down to a user's, or from an input's down to a hub's; what is nearer has a whole edge."""
 
 
 def stub_edges(ends: Longs, top: npt.NDArray[np.float64], bottom: npt.NDArray[np.float64], feedback: Marks) -> Marks:
-    """Marks the edges from hubs to users far below them.
+    """Marks the edges from hubs to users far below them, and from inputs far above hubs.
 
     Args:
         ends: (E, 2) source and target of each edge.
@@ -22,7 +22,7 @@ def stub_edges(ends: Longs, top: npt.NDArray[np.float64], bottom: npt.NDArray[np
         feedback: (E) which edges point up; those are always drawn.
     """
     distinct = np.unique(ends, axis=0)
-    users = np.bincount(distinct[:, 0], minlength=len(top))
+    users, inputs = (np.bincount(distinct[:, side], minlength=len(top)) for side in (0, 1))
     far = top[ends[:, 1]] - bottom[ends[:, 0]] > FAR
-    stubs: Marks = (users[ends[:, 0]] >= HUB) & far & ~feedback
+    stubs: Marks = ((users[ends[:, 0]] >= HUB) | (inputs[ends[:, 1]] >= HUB)) & far & ~feedback
     return stubs

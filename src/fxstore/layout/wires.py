@@ -1,6 +1,6 @@
 """Edges taken apart: each crosses the borders of the blocks around its ends, and is one wire in each block on its way.
 
-Edges that carry one value share a lane and so its ports; so do the edges of many one-use values into one node.
+Edges that carry one value share a lane and so its ports; so do the edges of many values of few uses into one node.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from fxstore.layout.blocks import Tree
 from fxstore.layout.order import Longs, Marks
 
 FAN_IN = 8
-"""A node with more inputs takes those that nothing else uses over a shared lane."""
+"""A node with more inputs takes those of few uses over a shared lane."""
+FEW_USES = 3
+"""A value with more users than so many has a lane of its own, shared by them."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ def split_edges(tree: Tree, tails: Longs, heads: Longs, spine: Marks) -> Wires:
 
 
 def lanes(n: int, tails: Longs, heads: Longs) -> Longs:
-    """Returns each edge's lane, of ``2 n``: its source's, or its target's where many values of one use meet."""
-    fans = (np.bincount(tails, minlength=n)[tails] == 1) & (np.bincount(heads, minlength=n)[heads] > FAN_IN)
+    """Returns each edge's lane, of ``2 n``: its source's, or its target's where many values of few uses meet."""
+    fans = (np.bincount(tails, minlength=n)[tails] <= FEW_USES) & (np.bincount(heads, minlength=n)[heads] > FAN_IN)
     return np.where(fans, 2 * heads.astype(np.int64) + 1, 2 * tails.astype(np.int64))
 
 
