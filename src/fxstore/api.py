@@ -188,7 +188,7 @@ class Store(across.Store):
             hops: Draw only what is highlighted and what is that near to it; default: everything, and of more than
                 30,000 nodes what is within 3 hops.
             whole: Draw everything, however much it is.
-            columns: Wrap graphs that are much taller than wide into columns.
+            columns: Begin with graphs that are much taller than wide in columns, which the page can undo.
 
         Raises:
             QueryError: A run, a stage or an overlay is not there, or the result names no node.

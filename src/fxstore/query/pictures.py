@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from fxstore.errors import UsageError, nearest
+from fxstore.query.in_columns import in_columns
 from fxstore.query.result import Result
 from fxstore.query.session import Store
 from fxstore.query.showing import shown
@@ -56,7 +58,9 @@ def write(
     if chosen is not None and stages is None:
         stages = _stages(store, chosen)
     asked = None if color_by == ROLE else color_by
-    model = shown(store, run, stages, asked, chosen, title, False, privacy, hops, whole, columns)
+    model = shown(store, run, stages, asked, chosen, title, False, privacy, hops, whole)
+    if columns:
+        model = replace(model, panes=in_columns(model.panes))
     path.write_bytes(_made(form, scene(model, theme, color_by), cluster, scale))
 
 

@@ -9,7 +9,6 @@ from fxstore.errors import UsageError
 from fxstore.kinds import public_kinds
 from fxstore.privacy import is_public
 from fxstore.query.compare import page_model
-from fxstore.query.in_columns import in_columns
 from fxstore.query.result import Result
 from fxstore.query.session import Store
 from fxstore.render.model import PageModel
@@ -44,6 +43,5 @@ def shown(
     stages = [stages] if isinstance(stages, str) else stages
     kinds = public_kinds() if public else None
     model = page_model(store, runs or None, stages, color_by, result, nids, title, hops, whole, kinds)
-    if columns:
-        model = replace(model, panes=in_columns(model.panes))
+    model = replace(model, columns=columns)
     return public_page(model) if public else replace(model, with_sources=with_sources)

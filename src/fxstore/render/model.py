@@ -108,6 +108,7 @@ class PageModel:
         more: nid to how many of its neighbours are not on the page.
         left_out: What is not on the page, in one line, or ''.
         statistics: nid to what is known of its value: name and number; ``histogram`` is a list of counts.
+        columns: Whether graphs that are much taller than wide stand in columns when the page opens.
     """
 
     title: str
@@ -124,3 +125,4 @@ class PageModel:
     more: Mapping[int, int] = field(default_factory=dict)
     left_out: str = ""
     statistics: Mapping[int, Mapping[str, object]] = field(default_factory=dict)
+    columns: bool = False

@@ -61,6 +61,7 @@ def encode(model: PageModel) -> bytes:
         "colors": [_color(columns, strings, i, by, numbers) for i, by in enumerate(model.colors)],
         "answer": _answer(columns, answer, numbers) if answer else None,
         "leftOut": model.left_out,
+        "inColumns": model.columns,
         "statistics": _statistics(model.statistics, numbers),
     }
     return columns.pack({**header, "strings": strings.all()})

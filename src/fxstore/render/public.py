@@ -31,6 +31,7 @@ def public_page(model: PageModel) -> PageModel:
         equal_values=model.equal_values,
         more=model.more,
         left_out=plain(model.left_out),
+        columns=model.columns,
     )
 
 

@@ -260,6 +260,7 @@ export class PageApp {
       foldMore: (step) => this.foldMore(step),
       beside: () => compare.toggleBeside(),
       copy: () => this.details.copy(),
+      columns: () => compare.setInColumns(!this.scene.inColumns),
       follow: () => this.views.setFollowing(!compare.following),
       clear: () => this.search.clear() || compare.clearSelection(),
       help: () => openHelp(this.h, this.help),

@@ -47,18 +47,34 @@ export function hideEdges(scene, pane, boxes) {
     if (scene.isHidden(edge)) nowhere(boxes, (edge - pane.firstEdge) * 4);
 }
 
-/** @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane @returns {Float32Array} of its modules */
+/** @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane @returns {Float32Array} of its modules, then of their further pieces */
 export function blockBoxes({ blocks }, pane) {
   const [lefts, tops, widths, heights] = blocks;
   const first = pane.graphs[0]?.firstBlock ?? 0;
-  const count = pane.graphs.reduce((sum, graph) => sum + graph.blocks, 0);
-  const out = new Float32Array(count * 4);
+  const count = countBlocks(pane);
+  const out = new Float32Array((count + pane.slices.length) * 4);
+  const put = (i, b) => out.set([lefts[b], tops[b], lefts[b] + widths[b], tops[b] + heights[b]], i * 4);
   for (let i = 0; i < count; i++) {
     const b = first + i;
     if (pane.around && pane.around[i] >= 0 && pane.around[i] !== b) nowhere(out, i * 4);
-    else out.set([lefts[b], tops[b], lefts[b] + widths[b], tops[b] + heights[b]], i * 4);
+    else put(i, b);
   }
   for (const { closed, firstBlock, blocks: own } of pane.graphs)
     if (closed) for (let b = firstBlock; b < firstBlock + own; b++) nowhere(out, (b - first) * 4);
+  for (const [i, { at }] of pane.slices.entries()) put(count + i, at);
   return out;
+}
+
+/**
+ * What an entry of a pane's `blockTree` is.
+ * @param {import("./scene.js").PaneScene} pane @param {number} i
+ * @returns {{at: number, block: number}} its place in `Scene.blocks`, and the module whose box, or piece of one, it is
+ */
+export function moduleBoxOf(pane, i) {
+  const [first, count] = [pane.graphs[0]?.firstBlock ?? 0, countBlocks(pane)];
+  return i < count ? { at: first + i, block: first + i } : pane.slices[i - count];
+}
+
+function countBlocks(pane) {
+  return pane.graphs.reduce((sum, graph) => sum + graph.blocks, 0);
 }

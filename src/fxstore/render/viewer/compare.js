@@ -173,28 +173,47 @@ export class PaneCompare extends Emitter {
 
   /** @param {number} pane @param {Set<number>} closed blocks @param {Set<number>} [closedGraphs] */
   fold(pane, closed, closedGraphs) {
-    const viewer = this.viewers[pane];
-    const part = this.scene.panes[pane];
-    const [held] = viewer.view ? nearestToMiddle(this.scene, part, viewer.view, viewer.size) : [];
-    const before = held === undefined ? null : { x: this.scene.x[held], y: this.scene.y[held] };
-    this.scene.fold(part, closed, closedGraphs);
-    viewer.relayout();
-    if (before) {
-      const { x, y, scale } = viewer.view;
-      viewer.setView({ x: x + this.scene.x[held] - before.x, y: y + this.scene.y[held] - before.y, scale });
-    }
+    this.#rearrange(() => this.scene.fold(this.scene.panes[pane], closed, closedGraphs));
     this.emit("foldchange", { pane });
   }
 
   /** Closes all modules of a depth, in every pane. @param {number} depth 0 for the outermost; Infinity opens all */
   foldTo(depth) {
-    for (const pane of this.scene.panes) {
+    const folds = this.scene.panes.map((pane) => {
       const hierarchy = this.scene.hierarchy(pane);
       const closed = new Set();
       hierarchy.depth.forEach((own, i) => own === depth && closed.add(hierarchy.first + i));
-      this.fold(pane.number, closed);
-    }
+      return { pane, closed };
+    });
+    this.#rearrange(() => this.scene.foldAll(folds));
     this.depth = depth;
+    for (const { pane } of folds) this.emit("foldchange", { pane: pane.number });
+  }
+
+  /** Puts graphs that are much taller than wide into columns, or back into one. @param {boolean} on */
+  setInColumns(on) {
+    if (on === this.scene.inColumns) return;
+    this.#rearrange(() => this.scene.setInColumns(on));
+    if (!this.selection) this.zoomToFit();
+    this.emit("arrangechange", { inColumns: on });
+  }
+
+  /** Changes where nodes stand; what is in the middle of each pane stays there. @param {() => void} change */
+  #rearrange(change) {
+    const { scene } = this;
+    const before = this.viewers.map((viewer, i) => {
+      const [held] = viewer.view ? nearestToMiddle(scene, scene.panes[i], viewer.view, viewer.size) : [];
+      return { held, x: scene.x[held], y: scene.y[held], tree: scene.panes[i].nodeTree };
+    });
+    change();
+    for (const [i, { held, x, y, tree }] of before.entries()) {
+      const viewer = this.viewers[i];
+      if (scene.panes[i].nodeTree === tree) continue;
+      viewer.relayout();
+      if (held === undefined) continue;
+      const { view } = viewer;
+      viewer.setView({ x: view.x + scene.x[held] - x, y: view.y + scene.y[held] - y, scale: view.scale });
+    }
   }
 
   /** @returns {number} of the deepest module on the page, and one more */

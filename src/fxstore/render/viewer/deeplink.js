@@ -5,7 +5,7 @@ const WRITE_MS = 250;
 
 /**
  * @typedef {{node: number|null, name: string|null, stage: string|null, run: string|null, color: string|null,
- *   search: string|null, panes: string[]|null}} Link
+ *   search: string|null, panes: string[]|null, columns: boolean|null}} Link
  */
 
 /** @param {string} hash @returns {Link} what it names; `#node=NID` alone is enough */
@@ -20,6 +20,7 @@ export function linkIn(hash) {
     run: given.get("run"),
     color: given.get("color"),
     search: given.get("q"),
+    columns: given.has("columns") ? given.get("columns") === "1" : null,
     panes: given.has("panes") ? given.get("panes").split(",").filter(Boolean) : null,
   };
 }
@@ -48,6 +49,7 @@ export function hashOf({ compare, scene, panes, search }) {
   }
   if (compare.color) out.set("color", compare.colorings.names[compare.color]);
   if (search.input.value.trim()) out.set("q", search.input.value.trim());
+  if (scene.inColumns !== Boolean(scene.header.inColumns)) out.set("columns", scene.inColumns ? "1" : "0");
   const order = panes.shown();
   if (order.some((pane, i) => pane !== i) || order.length < scene.panes.length) out.set("panes", order.join(","));
   return out.size ? `#${out}` : "#";
@@ -60,6 +62,7 @@ export function attachDeepLink(app) {
     const link = linkIn(window.location.hash);
     const color = compare.colorings.names.indexOf(link.color);
     if (color >= 0) compare.setColorBy(color);
+    if (link.columns !== null) compare.setInColumns(link.columns);
     if (link.panes) app.panes.showOnly(link.panes.map(Number));
     if (link.search !== null && link.search !== app.search.input.value) compare.search(link.search);
     const node = linkedNode(scene, link);
@@ -76,7 +79,7 @@ export function attachDeepLink(app) {
     waiting = window.setTimeout(write, WRITE_MS);
   };
   follow();
-  const detach = ["selectionchange", "colorchange", "searchchange", "panechange"].map((event) =>
+  const detach = ["selectionchange", "colorchange", "searchchange", "panechange", "arrangechange"].map((event) =>
     compare.on(event, keep),
   );
   window.addEventListener("hashchange", follow);

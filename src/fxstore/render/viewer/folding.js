@@ -45,3 +45,42 @@ function mapOf(scene, pane, graph, holder, around) {
   }
   return squeezed(without(joined(hollow), joined(kept)));
 }
+
+/**
+ * Writes the corners of a graph's edges, folded. Within a closed module there are none: an edge that leaves one begins
+ * where it crosses its lower border, and one that enters it ends at its upper border.
+ * @param {import("./scene.js").Scene} scene @param {import("./place.js").Graph} graph @param {(y: number) => number} map
+ * @param {Float32Array} x where to write, at the corners' own places @param {Float32Array} y
+ */
+export function foldCorners({ base, holder, edgeSrc, edgeDst }, graph, map, x, y) {
+  const { cornerX, cornerY, cornerStart, blocks } = base;
+  const [, tops, , heights] = blocks;
+  for (let edge = graph.firstEdge; edge < graph.firstEdge + graph.edges; edge++) {
+    const [first, end] = [cornerStart[edge], cornerStart[edge + 1]];
+    for (let i = first; i < end; i++) [x[i], y[i]] = [cornerX[i], map(cornerY[i])];
+    if (first === end) continue;
+    const up = cornerY[first] > cornerY[end - 1];
+    const leaves = holder[up ? edgeDst[edge] : edgeSrc[edge]];
+    const enters = holder[up ? edgeSrc[edge] : edgeDst[edge]];
+    if (leaves === enters) continue;
+    if (leaves >= 0) clip(tops[leaves] + heights[leaves], -1);
+    if (enters >= 0) clip(tops[enters], 1);
+
+    /** Moves the corners above (-1) or below (1) a height to where the edge passes it. */
+    function clip(at, side) {
+      const passes = passing(at);
+      for (let i = first; i < end; i++)
+        if (side * (cornerY[i] - at) > 0) [x[i], y[i]] = [passes, map(at)];
+    }
+
+    /** @returns {number} the x at which the edge passes a height */
+    function passing(at) {
+      for (let i = first + 1; i < end; i++) {
+        const [a, b] = [cornerY[i - 1], cornerY[i]];
+        if (a !== b && Math.min(a, b) <= at && at <= Math.max(a, b))
+          return cornerX[i - 1] + ((cornerX[i] - cornerX[i - 1]) * (at - a)) / (b - a);
+      }
+      return cornerX[up === cornerY[first] > at ? first : end - 1];
+    }
+  }
+}

@@ -1,5 +1,6 @@
 // What lies under a point.
 
+import { moduleBoxOf } from "./boxes.js";
 import { toScene } from "./viewport.js";
 import { moreBox } from "./more.js";
 import { frameOf, isTucked, TITLE_HEIGHT } from "./place.js";
@@ -68,13 +69,12 @@ function moreUnder(scene, pane, x, y) {
 
 /** @returns {number} the closed module there, or the open one whose head is there, or -1 */
 function moduleUnder(scene, pane, view, x, y) {
-  const first = pane.graphs[0]?.firstBlock ?? 0;
   let best = -1;
   pane.blockTree.query(x, y, x, y, (i) => {
-    const b = first + i;
-    const isClosed = pane.closed.has(b);
-    const tall = scene.blocks[3][b] * view.scale > 2 * HEAD_PX;
-    if (b > best && (isClosed || (tall && (y - scene.blocks[1][b]) * view.scale < HEAD_PX))) best = b;
+    const { at, block } = moduleBoxOf(pane, i);
+    const isClosed = pane.closed.has(block);
+    const tall = scene.blocks[3][at] * view.scale > 2 * HEAD_PX;
+    if (block > best && (isClosed || (tall && (y - scene.blocks[1][at]) * view.scale < HEAD_PX))) best = block;
   });
   return best;
 }

@@ -1,5 +1,6 @@
 // Closed modules: one box each, with what its nodes are together. In scene units.
 
+import { moduleBoxOf } from "./boxes.js";
 import { modulePath, moduleStats, statsText } from "./modules.js";
 import { lastParts } from "./paintgraph.js";
 import { shortened, visible } from "./visible.js";
@@ -14,8 +15,8 @@ export function paintClosed(context, ink, pane, box, scale) {
   const [lefts, tops, widths, heights] = scene.blocks;
   const stats = statsOf(ink, pane);
   pane.blockTree.query(box.left, box.top, box.right, box.bottom, (i) => {
-    const b = pane.hierarchy.first + i;
-    if (pane.around[i] !== b) return;
+    const { at: b, block } = moduleBoxOf(pane, i);
+    if (b !== block || pane.around[i] !== b) return;
     const [left, top, width, height] = [lefts[b], tops[b], widths[b], heights[b]];
     context.fillStyle = theme.graph.paper;
     context.fillRect(left, top, width, height);

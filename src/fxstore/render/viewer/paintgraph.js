@@ -1,5 +1,6 @@
 // What lies under the nodes: module boxes, frames of nested graphs, edges. In scene units.
 
+import { moduleBoxOf } from "./boxes.js";
 import { FAR } from "./lod.js";
 import { TITLE_HEIGHT, frameOf, isTucked } from "./place.js";
 import { visible, shortened } from "./visible.js";
@@ -15,14 +16,13 @@ const LABEL_FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 export function paintBlocks(context, ink, pane, box, scale) {
   const { scene, theme } = ink;
   const [lefts, tops, widths, heights] = scene.blocks;
-  const first = pane.graphs[0]?.firstBlock ?? 0;
   const inView = [];
-  pane.blockTree.query(box.left, box.top, box.right, box.bottom, (i) => inView.push(first + i));
+  pane.blockTree.query(box.left, box.top, box.right, box.bottom, (i) => inView.push(moduleBoxOf(pane, i)));
   context.lineWidth = 1 / scale;
   const taken = new Set();
-  for (const b of inView) {
-    const [left, top, width, height] = [lefts[b], tops[b], widths[b], heights[b]];
-    if (height * scale < 3 || pane.closed.has(b)) continue;
+  for (const { at, block } of inView) {
+    const [left, top, width, height] = [lefts[at], tops[at], widths[at], heights[at]];
+    if (height * scale < 3 || pane.closed.has(block)) continue;
     context.globalAlpha = theme.dark ? 0.07 : 0.05;
     context.fillStyle = theme.graph.block;
     context.fillRect(left, top, width, height);
@@ -30,27 +30,22 @@ export function paintBlocks(context, ink, pane, box, scale) {
     context.strokeStyle = theme.graph.block;
     context.strokeRect(left, top, width, height);
     context.globalAlpha = 1;
-    if (width * scale > 70 && height * scale > 30) blockLabel(context, ink, b, scale, taken);
+    if (width * scale > 70 && height * scale > 30) blockLabel(context, ink, { at, block }, scale, taken);
   }
 }
 
 /** A module's path in its corner, unless another one stands there. */
-function blockLabel(context, { scene, theme }, block, scale, taken) {
-  const [lefts, tops, widths] = scene.blocks;
+function blockLabel(context, { scene, theme }, { at, block }, scale, taken) {
+  const [left, top, width] = scene.blocks.map((column) => column[at]);
   const path = scene.strings[scene.columns.get("block.path")[block]] ?? "";
   const px = Math.min(11, 11 * Math.max(scale, 0.8)) / scale;
   context.font = `${px}px ${LABEL_FONT}`;
   context.fillStyle = theme.graph.label;
   context.textBaseline = "top";
   context.textAlign = "left";
-  const most = Math.floor((widths[block] - 8 / scale) / (px * 0.56));
-  if (!claimed(taken, lefts[block] * scale, tops[block] * scale, Math.min(most, path.length) * px * scale * 0.56))
-    return;
-  context.fillText(
-    shortened(visible(lastParts(path, most)), Math.max(2, most)),
-    lefts[block] + 4 / scale,
-    tops[block] + 2 / scale,
-  );
+  const most = Math.floor((width - 8 / scale) / (px * 0.56));
+  if (!claimed(taken, left * scale, top * scale, Math.min(most, path.length) * px * scale * 0.56)) return;
+  context.fillText(shortened(visible(lastParts(path, most)), Math.max(2, most)), left + 4 / scale, top + 2 / scale);
 }
 
 /** Takes the cells under a label. @returns {boolean} false where one is taken already */
@@ -128,12 +123,11 @@ export function paintEdges(context, ink, pane, box, level, scale) {
   const back = [];
   const stubs = [];
   const feedback = scene.columns.get("edge.feedback");
-  const stub = scene.columns.get("edge.stub");
   const boxes = pane.edgeTree.levels[0];
   pane.edgeTree.query(box.left, box.top, box.right, box.bottom, (i) => {
     if (least && boxes[i * 4 + 3] - boxes[i * 4 + 1] < least && boxes[i * 4 + 2] - boxes[i * 4] < least) return;
     const edge = pane.firstEdge + i;
-    (feedback[edge] ? back : stub?.[edge] ? stubs : forward).push(edge);
+    (feedback[edge] ? back : scene.stub[edge] ? stubs : forward).push(edge);
   });
   context.lineWidth = level === FAR ? 0.75 / scale : 1 / Math.max(scale, 0.15);
   context.strokeStyle = theme.graph.edge;

@@ -4,7 +4,8 @@ import { adjacencyOf } from "./adjacency.js";
 import { hierarchyOf } from "./blocks.js";
 import { blockBoxes, edgeBoxes, hideEdges, nodeBoxes } from "./boxes.js";
 import { BoxTree } from "./boxtree.js";
-import { foldingOf } from "./folding.js";
+import { columned } from "./columned.js";
+import { foldCorners, foldingOf } from "./folding.js";
 import { frameOf, isTucked, placeGraphs } from "./place.js";
 
 export const IN_CLOSED_GRAPH = -2;
@@ -13,9 +14,11 @@ const CLOSED_GRAPH_WIDTH = 300;
 /**
  * @typedef {{number: number, title: string, subtitle: string, graphs: import("./place.js").Graph[], first: number, end: number,
  *   firstEdge: number, endEdge: number, extent: import("./place.js").Box, nodeTree: BoxTree, edgeTree: BoxTree,
- *   blockTree: BoxTree, closed: Set<number>, closedGraphs: Set<number>, around: Int32Array|null, run: string}} PaneScene
+ *   blockTree: BoxTree, closed: Set<number>, closedGraphs: Set<number>, around: Int32Array|null, run: string,
+ *   slices: {at: number, block: number}[]}} PaneScene
  *   closed: numbers of the blocks that are closed; closedGraphs: of the graphs; around: the outermost closed block that
- *   holds or is each block, null where none is closed
+ *   holds or is each block, null where none is closed; slices: further pieces of modules that a cut meets, by their place
+ *   in `Scene.blocks`
  */
 
 export class Scene {
@@ -38,20 +41,24 @@ export class Scene {
       height: halves(columns.get("node.height")),
       cornerX: halves(columns.get("corner.x")),
       cornerY: halves(columns.get("corner.y")),
+      cornerStart: starts(columns.get("edge.corners")),
+      stub: columns.get("edge.stub") ?? [],
       blocks: ["left", "top", "width", "height"].map((side) => halves(columns.get(`block.${side}`))),
       closed: ["closed_left", "closed_width"].map((side) => halves(columns.get(`block.${side}`) ?? [])),
     };
-    for (const name of ["x", "y", "width", "height", "cornerX", "cornerY"]) this[name] = this.base[name].slice();
-    this.blocks = this.base.blocks.map((column) => column.slice());
+    for (const name of ["x", "y", "width", "height"]) this[name] = this.base[name].slice();
     /** The closed block that holds each node, IN_CLOSED_GRAPH in a closed graph, or -1. */
     this.holder = new Int32Array(this.nodeCount).fill(-1);
     this.edgeSrc = columns.get("edge.src");
     this.edgeDst = columns.get("edge.dst");
-    this.cornerStart = starts(columns.get("edge.corners"));
+    this.cornerStart = this.base.cornerStart;
+    this.stub = this.base.stub;
+    /** Whether graphs that are much taller than wide stand in columns. */
+    this.inColumns = Boolean(header.inColumns);
     this.setStart = starts(columns.get("set.size"));
     /** @type {PaneScene[]} */
     this.panes = panesOf(header);
-    for (const pane of this.panes) this.place(pane);
+    this.#placeAll();
   }
 
   /** @returns {import("./adjacency.js").Adjacency} */
@@ -110,27 +117,61 @@ export class Scene {
 
   /** Closes some modules and nested graphs of a pane, and opens all others. @param {PaneScene} pane */
   fold(pane, closed, closedGraphs = pane.closedGraphs) {
-    this.hierarchy(pane);
-    Object.assign(pane, { closed, closedGraphs });
-    this.place(pane);
+    this.foldAll([{ pane, closed, closedGraphs }]);
   }
 
-  /** Moves a pane's nodes, corners and blocks to where its graphs stand, folded, and indexes them. @param {PaneScene} pane */
-  place(pane) {
-    const folds = pane.closed.size > 0 || pane.closedGraphs.size > 0;
-    const { around, maps } = this.#fold(pane, folds);
+  /** Does so in several panes. @param {{pane: PaneScene, closed: Set<number>, closedGraphs?: Set<number>}[]} folds */
+  foldAll(folds) {
+    for (const { pane, closed, closedGraphs = pane.closedGraphs } of folds) {
+      this.hierarchy(pane);
+      Object.assign(pane, { closed, closedGraphs });
+    }
+    if (this.inColumns) this.#placeAll();
+    else for (const { pane } of folds) this.#place(pane, this.#fold(pane), null);
+  }
+
+  /** @param {boolean} on whether graphs that are much taller than wide are to stand in columns */
+  setInColumns(on) {
+    this.inColumns = on;
+    this.#placeAll();
+  }
+
+  #placeAll() {
+    const folds = this.panes.map((pane) => this.#fold(pane));
+    const cut = this.inColumns ? columned(this, folds) : null;
+    const { cornerStart, cornerX, cornerY, stub } = cut ?? this.base;
+    Object.assign(this, { cornerStart, stub, cornerX: cornerX.slice(), cornerY: cornerY.slice() });
+    const pieces = [...(cut?.slices.values() ?? [])].reduce((sum, { length }) => sum + length, 0);
+    this.blocks = this.base.blocks.map((column) => {
+      const out = new Float32Array(column.length + pieces);
+      out.set(column);
+      return out;
+    });
+    this.pieces = this.base.blocks[0].length;
+    for (const [i, pane] of this.panes.entries()) this.#place(pane, folds[i], cut);
+  }
+
+  /** Moves a pane's nodes, corners and blocks to where its graphs stand, folded and cut, and indexes them. */
+  #place(pane, { around, maps }, cut) {
     pane.around = around;
+    pane.slices = [];
+    const cuts = pane.graphs.map((graph) => cut?.cuts.get(graph.number));
     for (const [i, graph] of pane.graphs.entries()) {
       graph.closed = pane.closedGraphs.has(graph.number);
-      graph.height = graph.closed ? 0 : maps[i](graph.fullHeight);
-      graph.width = graph.closed ? Math.min(CLOSED_GRAPH_WIDTH, graph.fullWidth) : graph.fullWidth;
+      graph.height = graph.closed ? 0 : (cuts[i]?.height ?? maps[i](graph.fullHeight));
+      graph.width = graph.closed ? Math.min(CLOSED_GRAPH_WIDTH, graph.fullWidth) : (cuts[i]?.width ?? graph.fullWidth);
     }
-    const mapOf = (node) => maps[pane.graphs.findIndex((graph) => node < graph.first + graph.nodes)];
-    pane.extent = placeGraphs(pane.graphs, (node) => mapOf(node)(this.base.y[node]));
+    const localY = (node) => {
+      const i = pane.graphs.findIndex((graph) => node < graph.first + graph.nodes);
+      const y = maps[i](this.base.y[node]);
+      return cuts[i] ? cuts[i].at(0, y)[1] : y;
+    };
+    pane.extent = placeGraphs(pane.graphs, localY);
+    const folds = pane.closed.size > 0 || pane.closedGraphs.size > 0;
     for (const [i, graph] of pane.graphs.entries()) {
       if (isTucked(graph)) this.#tuck(graph);
       else if (graph.closed) this.#hide(graph);
-      else this.#put(graph, folds ? maps[i] : null, pane.closed);
+      else this.#put(pane, graph, folds ? maps[i] : null, cut);
     }
     pane.nodeTree = new BoxTree(nodeBoxes(this, pane.first, pane.end));
     pane.blockTree = new BoxTree(blockBoxes(this, pane));
@@ -139,9 +180,9 @@ export class Scene {
     pane.edgeTree = new BoxTree(edges);
   }
 
-  /** Notes what holds each node of a pane. */
-  #fold(pane, folds) {
-    if (!folds) {
+  /** Notes what holds each node of a pane. @returns {import("./columned.js").Fold} */
+  #fold(pane) {
+    if (!pane.closed.size && !pane.closedGraphs.size) {
       this.holder.fill(-1, pane.first, pane.end);
       return { around: null, maps: pane.graphs.map(() => (y) => y) };
     }
@@ -150,8 +191,8 @@ export class Scene {
     return { around, maps };
   }
 
-  /** @param {import("./place.js").Graph} graph @param {((y: number) => number)|null} map of folded heights @param {Set<number>} closed */
-  #put(graph, map, closed) {
+  /** @param {PaneScene} pane @param {import("./place.js").Graph} graph @param {((y: number) => number)|null} map of folded heights @param {import("./columned.js").Columned|null} cut */
+  #put(pane, graph, map, cut) {
     const { base } = this;
     const nodes = [graph.first, graph.first + graph.nodes];
     const corners = [this.cornerStart[graph.firstEdge], this.cornerStart[graph.firstEdge + graph.edges]];
@@ -159,22 +200,48 @@ export class Scene {
     moved(base.y, this.y, nodes, graph.y, map);
     moved(base.width, this.width, nodes, 0);
     moved(base.height, this.height, nodes, 0);
-    moved(base.cornerX, this.cornerX, corners, graph.x);
-    moved(base.cornerY, this.cornerY, corners, graph.y, map);
-    const down = (y) => (map ? map(y) : y) + graph.y;
-    for (let b = graph.firstBlock; b < graph.firstBlock + graph.blocks; b++) {
-      const [left, width] = this.#widthOf(b, closed.has(b));
-      this.blocks[0][b] = left + graph.x;
-      this.blocks[1][b] = down(base.blocks[1][b]);
-      this.blocks[2][b] = width;
-      this.blocks[3][b] = down(base.blocks[1][b] + base.blocks[3][b]) - this.blocks[1][b];
-    }
+    if (map && !cut) foldCorners(this, graph, map, this.cornerX, this.cornerY);
+    const lines = cut ?? (map ? this : base);
+    moved(lines.cornerX, this.cornerX, corners, graph.x);
+    moved(lines.cornerY, this.cornerY, corners, graph.y);
+    const columns = cut?.cuts.get(graph.number);
+    if (columns) this.#wrap(pane, graph, columns, cut.slices.get(graph.number));
+    else this.#putBlocks(graph, pane.closed, (y) => (map ? map(y) : y) + graph.y);
     for (let node = nodes[0]; map && node < nodes[1]; node++) {
       const b = this.holder[node];
       if (b < 0) continue;
       const [left, top, width, height] = this.blocks.map((column) => column[b]);
       this.#stand(node, left + width / 2, top + height / 2, width, height);
     }
+  }
+
+  #putBlocks(graph, closed, down) {
+    const { blocks } = this.base;
+    for (let b = graph.firstBlock; b < graph.firstBlock + graph.blocks; b++) {
+      const [left, width] = this.#widthOf(b, closed.has(b));
+      const [top, bottom] = [down(blocks[1][b]), down(blocks[1][b] + blocks[3][b])];
+      this.#setBlock(b, [left + graph.x, top, width, bottom - top]);
+    }
+  }
+
+  /** Moves the nodes of a graph into its columns, and puts the pieces of its modules there. */
+  #wrap(pane, graph, columns, slices) {
+    for (let node = graph.first; node < graph.first + graph.nodes; node++) {
+      const [x, y] = columns.at(this.x[node] - graph.x, this.y[node] - graph.y);
+      [this.x[node], this.y[node]] = [x + graph.x, y + graph.y];
+    }
+    let last = -1;
+    for (const { block, box } of slices) {
+      const [left, width] = this.#widthOf(block, pane.closed.has(block));
+      const at = block === last ? this.pieces++ : block;
+      if (block === last) pane.slices.push({ at, block });
+      this.#setBlock(at, [box[0] - this.base.blocks[0][block] + left + graph.x, box[1] + graph.y, width, box[3]]);
+      last = block;
+    }
+  }
+
+  #setBlock(at, box) {
+    for (const [side, value] of box.entries()) this.blocks[side][at] = value;
   }
 
   /** @returns {[number, number]} left and width of a block; a closed one may be narrower */
@@ -235,7 +302,7 @@ function firstNumbers(nids) {
 function panesOf(header) {
   let [graph, node, edge, block] = [0, 0, 0, 0];
   return header.panes.map(({ title, subtitle, run = "", graphs }, number) => {
-    const pane = { number, title, subtitle, run, graphs: [], first: node, firstEdge: edge };
+    const pane = { number, title, subtitle, run, graphs: [], slices: [], first: node, firstEdge: edge };
     Object.assign(pane, { closed: new Set(), closedGraphs: new Set() });
     for (const end = graph + graphs; graph < end; graph++) {
       const entry = header.graphs[graph];

@@ -11,6 +11,9 @@ export class ViewMenu {
     this.compare = compare;
     this.levels = choice(h, "Modules", [["all open", "Infinity"]], (value) => compare.foldTo(Number(value)));
     this.follow = tick(h, "Panes follow each other", (on) => this.setFollowing(on));
+    this.columns = tick(h, "Deep graphs in columns", (on) => compare.setInColumns(on));
+    this.columns.box.checked = compare.scene.inColumns;
+    compare.on("arrangechange", ({ inColumns }) => (this.columns.box.checked = inColumns));
     const overlays = [["none", -1], ...compare.colorings.names.map((name, i) => [name, i])];
     this.slots = Object.entries(SLOTS).map(([slot, label]) =>
       Object.assign(
@@ -28,6 +31,7 @@ export class ViewMenu {
       "View",
       "Modules, further overlays, panes that follow each other",
       this.levels,
+      this.columns,
       this.follow,
       h("h3", {}, "More overlays"),
       ...this.slots,

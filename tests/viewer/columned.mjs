@@ -1,0 +1,46 @@
+// Answers each line, a page's payload and which of its modules are closed, with where everything then stands.
+
+import { createInterface } from "node:readline";
+import { decode } from "../../src/fxstore/render/viewer/payload.js";
+import { Scene } from "../../src/fxstore/render/viewer/scene.js";
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { payload, closed } = JSON.parse(line);
+  const bytes = Uint8Array.from(Buffer.from(payload, "base64"));
+  const scene = new Scene(decode(bytes.buffer));
+  scene.foldAll(
+    scene.panes.map((pane, i) => {
+      const { first } = scene.hierarchy(pane);
+      return { pane, closed: new Set((closed[i] ?? []).map((block) => first + block)) };
+    }),
+  );
+  console.log(JSON.stringify(scene.panes.map((pane) => shown(scene, pane))));
+}
+
+/** What a pane shows; blocks and nodes by their numbers within it. */
+function shown(scene, pane) {
+  const first = pane.graphs[0].firstBlock;
+  const count = pane.graphs.reduce((sum, graph) => sum + graph.blocks, 0);
+  const box = (at) => scene.blocks.map((column) => column[at]);
+  const places = [...Array(count).keys()].map((i) => ({ at: first + i, block: first + i }));
+  const pieces = [...places, ...pane.slices]
+    .filter(({ block }) => !pane.around || pane.around[block - first] < 0 || pane.around[block - first] === block)
+    .map(({ at, block }) => ({ block: block - first, box: box(at), closed: pane.closed.has(block) }));
+  const edges = [];
+  for (let edge = pane.firstEdge; edge < pane.endEdge; edge++) {
+    const line = [];
+    for (let i = scene.cornerStart[edge]; i < scene.cornerStart[edge + 1]; i++)
+      line.push([scene.cornerX[i], scene.cornerY[i]]);
+    edges.push({ line, stub: Boolean(scene.stub[edge]), hidden: scene.isHidden(edge) });
+  }
+  const part = (values) => [...values.slice(pane.first, pane.end)];
+  return {
+    x: part(scene.x),
+    y: part(scene.y),
+    holder: part(scene.holder).map((block) => (block < 0 ? block : block - first)),
+    edges,
+    pieces,
+    width: pane.extent.right,
+    height: pane.extent.bottom,
+  };
+}
