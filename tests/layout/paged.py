@@ -26,7 +26,9 @@ def page_model(
     title: str, panes: Sequence[tuple[Graph, Drawing]], columns: bool, labels: Sequence[str] | None = None
 ) -> PageModel:
     """Returns a page of one graph per pane; nodes have the labels, if there are any."""
-    shown = tuple(Pane(f"{title}{i or ''}", (_drawn(graph, drawing, labels),)) for i, (graph, drawing) in enumerate(panes))
+    shown = tuple(
+        Pane(f"{title}{i or ''}", (_drawn(graph, drawing, labels),)) for i, (graph, drawing) in enumerate(panes)
+    )
     return PageModel(title=title, panes=shown, sync_sets=[], focus={}, columns=columns)
 
 

@@ -110,7 +110,11 @@ def test_a_folded_page_has_no_boxes_that_overlap_and_every_edge(
     places = [(pane["x"][v], pane["y"][v], *graph.sizes[v]) for v in seen]
     places += [(left + w / 2, top + h / 2, w, h) for left, top, w, h in (piece["box"] for piece in boxes)]
     shown = [e for e, (a, b) in enumerate(graph.edges) if ends[a] != ends[b]]
-    assert all(pane["edges"][e]["hidden"] for e in range(len(graph.edges)) if e not in shown and ends[graph.edges[e][0]][0] == "block")
+    assert all(
+        pane["edges"][e]["hidden"]
+        for e in range(len(graph.edges))
+        if e not in shown and ends[graph.edges[e][0]][0] == "block"
+    )
     assert not any(pane["edges"][e]["hidden"] for e in shown)
     view = Graph(
         [place[2:] for place in places],

@@ -44,6 +44,7 @@ def ordered_grid(problem: Problem) -> Grid:
 
 
 @given(EDGES)
+@settings(deadline=None)
 def test_without_the_edges_against_the_flow_there_is_no_cycle(edges: list[tuple[int, int]]) -> None:
     ends = np.array(edges, np.int64).reshape(-1, 2)
     kept = ends[~against_flow(12, ends[:, 0], ends[:, 1])]
@@ -54,6 +55,7 @@ def test_without_the_edges_against_the_flow_there_is_no_cycle(edges: list[tuple[
 
 
 @given(EDGES)
+@settings(deadline=None)
 def test_only_edges_on_cycles_go_against_the_flow(edges: list[tuple[int, int]]) -> None:
     ends = np.array(edges, np.int64).reshape(-1, 2)
     succ = adjacency(12, ends[:, 0], ends[:, 1])
@@ -166,13 +168,12 @@ PARTS = st.tuples(st.tuples(st.integers(1, 500), st.integers(1, 500)), st.boolea
 
 
 @given(st.lists(PARTS, max_size=40), st.integers(0, 700))
+@settings(deadline=None)
 def test_packed_components_keep_apart(parts: list[tuple[tuple[int, int], bool]], stem: int) -> None:
     extents = [extent for extent, _ in parts]
-    corners, under = pack(extents, [alone for _, alone in parts], stem)
+    corners = pack(extents, [alone for _, alone in parts], stem)
     boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(corners, extents, strict=True)]
-    for i, above in enumerate(under):
-        assert boxes[i][1] == (0 if above < 0 else boxes[above][3] + GAP_PARTS)
-        assert above < 0 or boxes[i][0] == boxes[above][0] or parts[i][1]
+    assert min([left for left, *_ in boxes], default=0) == min([top for _, top, *_ in boxes], default=0) == 0
     for a, b in combinations(boxes, 2):
         assert max(b[0] - a[2], a[0] - b[2], b[1] - a[3], a[1] - b[3]) >= GAP_PARTS
 
@@ -180,9 +181,9 @@ def test_packed_components_keep_apart(parts: list[tuple[tuple[int, int], bool]],
 def test_unused_inputs_stand_under_the_longest_path_and_stay_there_when_the_rest_gets_wider() -> None:
     extents = [(500, 900), (300, 400), *[(100, 36)] * 10]
     alone = [False, False, *[True] * 10]
-    corners, _ = pack(extents, alone, 250)
+    corners = pack(extents, alone, 250)
     assert {y for _, y in corners[2:]} == {900 + GAP_PARTS + i * (36 + GAP_PARTS) for i in range(3)}
-    wider, _ = pack([(640, 900), *extents[1:]], alone, 250)
+    wider = pack([(640, 900), *extents[1:]], alone, 250)
     assert wider[2:] == corners[2:]
     assert wider[0] == corners[0]
 

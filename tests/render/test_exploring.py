@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.layout import graphs
+from tests.layout.paged import page_model as deep_page
 from tests.render.browsing import Open, address, nid_of, settle
 from tests.render.made_pages import STAGES, Sketch, page_model
 
@@ -387,3 +389,38 @@ def test_neighbours_that_are_not_drawn_are_opened_and_tucked_away_again(open_pag
     page.evaluate("(nid) => fxstore.select(nid)", left)
     settle(page)
     assert page.evaluate("fxstore.compare.scene.panes[0].closedGraphs.size") == 0, "what is selected is seen"
+
+
+def extent(page: Any) -> tuple[float, float]:
+    right, bottom = page.evaluate(
+        "() => { const { right, bottom } = fxstore.compare.scene.panes[0].extent; return [right, bottom]; }"
+    )
+    return right, bottom
+
+
+def test_deep_graphs_stand_in_columns_when_asked_for(open_page: Open) -> None:
+    graph = graphs.transformer(12)
+    page = open_page(deep_page("deep", [(graph, graph.draw())] * 2, columns=False), viewport=WIDE)
+    width, height = extent(page)
+    assert height > 10 * width
+    page.keyboard.press("w")
+    settle(page)
+    wide = extent(page)
+    assert 1 / 6 < wide[0] / wide[1] < 3  # two such panes beside each other
+    assert page.locator(".fx-tick", has_text="Deep graphs").locator("input").is_checked()
+    assert "columns=1" in address(page)
+    page.keyboard.press("2")  # the other pane goes: there is more room
+    settle(page)
+    alone = extent(page)
+    assert alone[1] < wide[1]
+    page.keyboard.press("m")
+    page.keyboard.press("m")
+    settle(page)
+    folded = extent(page)
+    assert folded[0] * folded[1] < alone[0] * alone[1] / 2
+    page.reload()
+    page.wait_for_function("() => window.fxstore && window.fxstore.compare")
+    assert extent(page) == alone
+    page.keyboard.press("w")
+    assert extent(page) == (width, height)
+    page.wait_for_function("() => !location.hash.includes('columns')")

@@ -10,7 +10,7 @@ from fxstore.layout.model import Drawing
 from fxstore.layout.order import Longs, Marks
 from fxstore.layout.pack import pack
 from fxstore.layout.plan import Plan
-from fxstore.layout.problem import ITEM, Whole
+from fxstore.layout.problem import Whole
 from fxstore.layout.shapes import Shapes
 from fxstore.layout.spacing import STEP
 from fxstore.layout.stubs import stub_edges
@@ -33,9 +33,9 @@ def compose(sizes: Floats, plan: Plan, wishes: Floats) -> Drawing:
     width = np.maximum(np.ceil(boxes[:, 0] / STEP), 1).astype(np.int64) * STEP
     height = np.maximum(np.ceil(boxes[:, 1] / 2), 1).astype(np.int64) * 2
     shapes = Shapes(plan, wires, width, height, wishes[plan.order])
-    corners, under = _corners(plan, shapes, width)
+    corners = _corners(plan, shapes, width)
     centre = corners[:n] + np.stack([width, height], axis=1) // 2
-    lines, borders, offsets = _lines(wires, shapes, corners[n:], len(plan.tails))
+    lines, offsets = _lines(wires, shapes, corners[n:], len(plan.tails))
     lines[offsets[:-1], 1] = centre[plan.tails, 1] + boxes[plan.tails, 1] / 2
     lines[offsets[1:] - 1, 1] = centre[plan.heads, 1] - boxes[plan.heads, 1] / 2
     index, offsets = _as_given(plan, offsets)
@@ -54,13 +54,13 @@ def compose(sizes: Floats, plan: Plan, wishes: Floats) -> Drawing:
         np.concatenate([corners[n:][drawn], extent[drawn]], axis=1).astype(np.float32),
         float(right),
         float(bottom),
-        make_folding(plan, shapes, corners[n:], under, borders[index]),
+        make_folding(plan, shapes, corners[n:]),
         stub_edges(plan.ends, place[:, 1] - sizes[:, 1] / 2, place[:, 1] + sizes[:, 1] / 2, plan.feedback),
     )
 
 
-def _corners(plan: Plan, shapes: Shapes, width: Longs) -> tuple[Longs, Longs]:
-    """Returns the top left corner of every node and, after them, of every block; and which block each stands under."""
+def _corners(plan: Plan, shapes: Shapes, width: Longs) -> Longs:
+    """Returns the top left corner of every node and, after them, of every block."""
     tree, n = plan.tree, len(width)
     corners, root = np.zeros((n + len(tree.items), 2), np.int64), np.arange(n + len(tree.items)) - n
     for block, items in enumerate(tree.items):
@@ -68,7 +68,6 @@ def _corners(plan: Plan, shapes: Shapes, width: Longs) -> tuple[Longs, Longs]:
         corners[items, 0] = corners[n + block, 0] + shape.left
         corners[items, 1] = corners[n + block, 1] + shape.top
         root[items] = root[n + block]
-    under = np.full(len(tree.items), -1)
     roots = np.flatnonzero(tree.parent < 0)
     if len(roots):
         extents = [(s.width, s.height) for s in (shapes.shapes[shapes.of[b]] for b in roots)]
@@ -77,12 +76,10 @@ def _corners(plan: Plan, shapes: Shapes, width: Longs) -> tuple[Longs, Longs]:
         last = int(ends[root[ends] == roots[stem]].max(initial=-1))
         middle = int(corners[last, 0] + width[last] // 2) if last >= 0 else 0
         alone = np.bincount(root[:n], minlength=len(tree.items))[roots] == 1
-        places, above = pack(extents, alone.tolist(), middle)
-        under[roots] = np.where(np.array(above) < 0, -1, roots[above])
         offset = np.zeros((len(tree.items), 2), np.int64)
-        offset[roots] = places
+        offset[roots] = pack(extents, alone.tolist(), middle)
         corners += offset[root]
-    return corners, under
+    return corners
 
 
 def _ranges(starts: Longs, counts: Longs) -> Longs:
@@ -91,11 +88,10 @@ def _ranges(starts: Longs, counts: Longs) -> Longs:
     return np.repeat(starts - begin, counts) + np.arange(int(counts.sum()))
 
 
-def _lines(wires: Wires, shapes: Shapes, corners: Longs, edges: int) -> tuple[Floats, Longs, Longs]:
-    """Returns the polylines of all distinct edges, on which border each corner is, and where each polyline begins."""
+def _lines(wires: Wires, shapes: Shapes, corners: Longs, edges: int) -> tuple[Floats, Longs]:
+    """Returns the polylines of all distinct edges, and where each begins."""
     known: list[Whole] = [s.points for s in shapes.shapes]
     points = np.concatenate([np.zeros((0, 2), np.int32), *known])
-    border = np.concatenate([np.zeros(0, np.int32), *[s.border for s in shapes.shapes]])
     base = np.cumsum([0, *map(len, known)])
     steps = np.concatenate([np.zeros(0, np.int64), *[s.offsets + b for s, b in zip(shapes.shapes, base, strict=False)]])
     first = np.cumsum([0, *[len(s.offsets) for s in shapes.shapes]])
@@ -103,12 +99,9 @@ def _lines(wires: Wires, shapes: Shapes, corners: Longs, edges: int) -> tuple[Fl
     counts = steps[at + 1] - steps[at]
     index = _ranges(steps[at], counts)
     lines = points[index] + np.repeat(corners[wires.visit_block], counts, axis=0)
-    borders = np.where(
-        border[index] < 0, ITEM, border[index] + np.repeat(2 * shapes.first_row[wires.visit_block], counts)
-    )
     edge = np.repeat(wires.visit_edge, counts)
     keep = _bends(lines[:, 0], edge)
-    return lines[keep].astype(np.float64), borders[keep], np.searchsorted(edge[keep], np.arange(edges + 1))
+    return lines[keep].astype(np.float64), np.searchsorted(edge[keep], np.arange(edges + 1))
 
 
 def _bends(x: Longs, edge: Longs) -> Marks:

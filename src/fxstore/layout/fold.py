@@ -12,39 +12,27 @@ from fxstore.layout.shapes import Shapes
 from fxstore.layout.spacing import CLOSED, LANE
 
 
-def make_folding(plan: Plan, shapes: Shapes, corners: Longs, under: Longs, borders: Longs) -> Folding:
+def make_folding(plan: Plan, shapes: Shapes, corners: Longs) -> Folding:
     """Returns the folding of a drawing.
 
     Args:
         plan: The graph.
         shapes: Its blocks' shapes.
         corners: (B, 2) their top left corners.
-        under: (B) the block that each outermost one stands under, or -1.
-        borders: (P) ``Folding.corner``.
     """
     tree, n = plan.tree, len(plan.order)
     row = np.full(n + len(tree.items), -1)
-    lie = np.zeros(n + len(tree.items), np.int64)
     for block, items in enumerate(tree.items):
-        shape = shapes.shapes[shapes.of[block]]
-        row[items] = shapes.first_row[block] + shape.row
-        lie[items] = shape.lie
-    given = np.concatenate([plan.order, np.arange(n, len(row))])
-    rows, lies = np.empty_like(row), np.empty_like(lie)
-    rows[given], lies[given] = row, lie
+        row[items] = shapes.first_row[block] + shapes.shapes[shapes.of[block]].row
+    rows = np.empty_like(row)
+    rows[np.concatenate([plan.order, np.arange(n, len(row))])] = row
     boxed = np.array(tree.module, np.int64) >= 0
-    gaps = [np.diff(np.stack([s.upper, s.lower], axis=1).ravel(), prepend=0)[::2] for s in shapes.shapes]
     return Folding(
         tree.parent.astype(np.int32),
         np.where(boxed, np.cumsum(boxed) - 1, -1).astype(np.int32),
         shapes.first_row.astype(np.int32),
         rows.astype(np.int32),
-        lies.astype(np.int32),
-        np.concatenate([np.zeros(0, np.int32), *[gaps[of] for of in shapes.of]]).astype(np.int32),
-        np.array([s.height - s.lower[-1] for s in shapes.shapes], np.int32)[shapes.of],
         _closed(shapes, corners),
-        under.astype(np.int32),
-        borders.astype(np.int32),
     )
 
 

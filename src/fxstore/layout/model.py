@@ -13,8 +13,6 @@ Ints = npt.NDArray[np.int32]
 Marks = npt.NDArray[np.bool_]
 
 
-TOP, MIDDLE, BOTTOM = 0, 1, 2
-"""Where in its row an item stands that is not as tall as the row."""
 GAP_PARTS = 24
 """Between two components."""
 
@@ -34,52 +32,29 @@ class Sides:
 
 @dataclass(frozen=True)
 class Folding:
-    """All that folding a module box needs: x, order and rows stay, and the heights of rows follow what they hold.
+    """The blocks of a drawing: module boxes and plain ones without a border, each after the block that holds it.
 
-    Blocks are module boxes and plain ones without a border, each after the block that holds it. A block's rows stand
-    one under the other; every node, and every block that another holds, stands in a row. Heights are found from the
-    innermost block outwards and tops from the outermost inwards:
-
-    - a row is as tall as its tallest item: a node (its height rounded up to an even number), an open block (its foot
-      under its last row), a closed one (``closed``), or 0;
-    - ``gap`` lies above each row, for the first one below the top of its block;
-    - an item stands at the top, in the middle or at the bottom of its row, by ``lie``;
-    - an outermost block stands ``GAP_PARTS`` under the outermost block ``under`` it, or at the top.
-
-    A corner of an edge is on the border of a row, by ``corner``; the two at the ends are on the boxes of its nodes.
-    An edge between two nodes of one closed block is hidden. Of another, the corners in rows of the closed block around
-    its source go; it begins at that block's lower border, at the x of the next corner. So at its target.
+    A block's rows stand one under the other; every node, and every block that another holds, stands in a row. Closed,
+    a block keeps its place in its row.
 
     Attributes:
         parent: (B) block that holds each block, -1 for an outermost one.
         module: (B) place of each block in ``Drawing.blocks``, -1 for one without a border.
         first_row: (B + 1) each block's first row.
         row: (n + B) row of each node and, after them, of each block; -1 for an outermost block.
-        lie: (n + B) ``TOP``, ``MIDDLE`` or ``BOTTOM``.
-        gap: (R) space above each row.
-        foot: (B) space under each block's last row.
         closed: (B, 3) left, width and height of each block when it is closed: within the open one's width, around every
             x at which an edge crosses its border.
-        under: (B) outermost block, of any number, that each outermost one stands under, -1 for those at the top and for
-            all inner ones.
-        corner: (P) for each of ``Drawing.points`` twice the row on whose border it is, and one more if that is the
-            lower border; -1 for an edge's ends.
     """
 
     parent: Ints
     module: Ints
     first_row: Ints
     row: Ints
-    lie: Ints
-    gap: Ints
-    foot: Ints
     closed: Ints
-    under: Ints
-    corner: Ints
 
 
 _NONE = np.zeros(0, np.int32)
-NO_FOLDING = Folding(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, _NONE, _NONE.reshape(0, 3), _NONE, _NONE)
+NO_FOLDING = Folding(_NONE, _NONE, _NONE, _NONE, _NONE.reshape(0, 3))
 """Of a drawing that cannot be folded."""
 
 

@@ -15,7 +15,7 @@ GRID_LEFT = 120
 Corners = list[tuple[int, int]]
 
 
-def pack(extents: Sequence[tuple[int, int]], alone: Sequence[bool], stem: int) -> tuple[Corners, list[int]]:
+def pack(extents: Sequence[tuple[int, int]], alone: Sequence[bool], stem: int) -> Corners:
     """Stacks components in columns, the largest first.
 
     Those of one node stand in a grid under the first column, if there are others. It keeps its place below the longest
@@ -27,23 +27,23 @@ def pack(extents: Sequence[tuple[int, int]], alone: Sequence[bool], stem: int) -
         stem: x at which the longest path of the largest ends.
 
     Returns:
-        The top left corner of each, and the one right above it, or -1.
+        The top left corner of each.
     """
     order = sorted(range(len(extents)), key=lambda i: (-extents[i][0] * extents[i][1], i))
     whole = [i for i in order if not alone[i]] or order
     loose = sorted(set(order) - set(whole))
     columns, step = _grid_columns([extents[i] for i in loose])
     first = stem - GRID_LEFT + columns * step
-    corners, under, foot = _stack([extents[i] for i in whole], first)
-    out, above = [(0, 0)] * len(order), [-1] * len(order)
-    for i, corner, upper in zip(whole, corners, under, strict=True):
-        out[i], above[i] = corner, whole[upper] if upper >= 0 else -1
+    corners, foot = _stack([extents[i] for i in whole], first)
+    out = [(0, 0)] * len(order)
+    for i, corner in zip(whole, corners, strict=True):
+        out[i] = corner
     for place, i in enumerate(loose):
-        above[i] = loose[place - columns] if place >= columns else whole[foot]
-        y = out[above[i]][1] + extents[above[i]][1] + GAP_PARTS
+        above = loose[place - columns] if place >= columns else whole[foot]
+        y = out[above][1] + extents[above][1] + GAP_PARTS
         out[i] = stem - GRID_LEFT + place % columns * step, y
     left = min([x for x, _ in out], default=0)
-    return [(x - left, y) for x, y in out], above
+    return [(x - left, y) for x, y in out]
 
 
 def _grid_columns(extents: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -53,8 +53,8 @@ def _grid_columns(extents: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return max(1, ceil(sqrt(GRID_ASPECT * height / step))), step
 
 
-def _stack(extents: Sequence[tuple[int, int]], first: int) -> tuple[Corners, list[int], int]:
-    """Returns corner and upper neighbour of each, and the last one of the first column.
+def _stack(extents: Sequence[tuple[int, int]], first: int) -> tuple[Corners, int]:
+    """Returns the corner of each, and the last one of the first column.
 
     Args:
         extents: Width and height of each, in the order in which they are stacked.
@@ -63,14 +63,12 @@ def _stack(extents: Sequence[tuple[int, int]], first: int) -> tuple[Corners, lis
     area = sum((w + GAP_PARTS) * (h + GAP_PARTS) for w, h in extents)
     limit = max([h for _, h in extents] + [sqrt(area / ASPECT)], default=0)
     corners: Corners = []
-    under: list[int] = []
     x = y = foot = 0
-    column, above = first - GAP_PARTS, -1
+    column = first - GAP_PARTS
     for i, (width, height) in enumerate(extents):
         if y and y + height > limit:
-            x, y, column, above = x + column + GAP_PARTS, 0, 0, -1
+            x, y, column = x + column + GAP_PARTS, 0, 0
         corners.append((x, y))
-        under.append(above)
-        above, y, column = i, y + height + GAP_PARTS, max(column, width)
+        y, column = y + height + GAP_PARTS, max(column, width)
         foot = i if not x else foot
-    return corners, under, foot
+    return corners, foot

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 Whole = npt.NDArray[np.int32]
-ITEM, BLOCK = -1, -2
 
 
 class Wire(NamedTuple):
@@ -62,11 +61,9 @@ class Shape:
         width, height: Of the block, with its border.
         enter, leave: x of each input port, on the upper border, and of each output port, on the lower one.
         left, top: Of each item.
-        row, lie: Of each item: its row, and where in it it stands (``model.TOP`` and so on).
-        upper, lower: Borders of each row.
+        row: Of each item.
+        rows: How many there are, those of ports among them.
         points: (P, 2) corners of the wires' polylines, end to end.
-        border: (P) twice the row on whose border each corner is, one more if that is the lower one; ``ITEM`` at an
-            item, ``BLOCK`` at the block's own border.
         offsets: (W + 1) index into ``points``.
     """
 
@@ -77,9 +74,6 @@ class Shape:
     left: Whole
     top: Whole
     row: Whole
-    lie: Whole
-    upper: Whole
-    lower: Whole
+    rows: int
     points: Whole
-    border: Whole
     offsets: Whole

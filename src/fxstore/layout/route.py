@@ -12,10 +12,9 @@ import numpy as np
 from fxstore.layout.contract import Contracted
 from fxstore.layout.crossing import candidate_rows
 from fxstore.layout.grid import Grid, build_grid
-from fxstore.layout.model import BOTTOM, MIDDLE, TOP
 from fxstore.layout.order import Lists
 from fxstore.layout.place import place_cells
-from fxstore.layout.problem import BLOCK, ITEM, Problem, Shape
+from fxstore.layout.problem import Problem, Shape
 from fxstore.layout.rows import assign_rows
 from fxstore.layout.spacing import GAP_ASIDE, GAP_BLOCKS, GAP_PORTS, GAP_Y, HEAD, LANE, PAD
 from fxstore.layout.tangle import solve_tangle
@@ -23,8 +22,8 @@ from fxstore.layout.tangle import solve_tangle
 MOST_LANES = 3500
 """A block whose lanes pass more rows than so many is drawn as a tangle."""
 
-Corner = tuple[int, int, int]
-"""x, y and border: see ``Shape.border``."""
+Corner = tuple[int, int]
+TOP, MIDDLE, BOTTOM = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -52,14 +51,14 @@ class _Placed:
         problem, row, chain = self.problem, self.grid.row, self.grid.chains[number]
         source, target, _, leave, enter, _ = problem.wires[number]
         x, end, r = self.left[source] + leave, self.left[target] + enter, row[source]
-        corners = [(x, self.top(source) + problem.height[source], ITEM) if problem.is_item(source) else (x, 0, BLOCK)]
+        corners = [(x, self.top(source) + problem.height[source] if problem.is_item(source) else 0)]
         for cell in chain[1:]:
             to = end if cell == target else self.left[cell] + LANE // 2
             if to != x:
-                corners += [(x, self.lower[r], 2 * r + 1), (to, self.upper[r + 1], 2 * r + 2)]
+                corners += [(x, self.lower[r]), (to, self.upper[r + 1])]
                 x = to
             r += 1
-        corners.append((x, self.top(target), ITEM) if problem.is_item(target) else (x, height, BLOCK))
+        corners.append((x, self.top(target) if problem.is_item(target) else height))
         return corners
 
 
@@ -86,7 +85,6 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
     height = lower[-1] + (0 if problem.outs else side)
     placed = _Placed(problem, grid, left, upper, lower)
     lines = [placed.line(i, height) for i in range(len(problem.wires))]
-    corners = np.array([corner for line in lines for corner in line], np.int32).reshape(-1, 3)
     first, last = problem.ins, len(problem.width) - problem.outs
     return Shape(
         width,
@@ -96,11 +94,8 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
         np.array(left[first:last], np.int32),
         np.array([placed.top(v) for v in range(first, last)], np.int32),
         np.array(grid.row[first:last], np.int32),
-        np.array([placed.lie(v) for v in range(first, last)], np.int32),
-        np.array(upper, np.int32),
-        np.array(lower, np.int32),
-        corners[:, :2],
-        corners[:, 2],
+        len(upper),
+        np.array([corner for line in lines for corner in line], np.int32).reshape(-1, 2),
         np.cumsum([0, *map(len, lines)], dtype=np.int32),
     )
 

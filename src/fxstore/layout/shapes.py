@@ -51,7 +51,7 @@ class Shapes:
         self.of = np.zeros(len(plan.tree.items), np.int64)
         for block in range(len(plan.tree.items) - 1, -1, -1):
             self._add(block)
-        rows = np.array([len(shape.upper) for shape in self.shapes], np.int64)
+        rows = np.array([shape.rows for shape in self.shapes], np.int64)
         self.first_row = np.concatenate([[0], np.cumsum(rows[self.of])]).astype(np.int64)
 
     def _add(self, block: int) -> None:

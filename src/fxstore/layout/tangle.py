@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.layout.model import BOTTOM, MIDDLE, TOP
 from fxstore.layout.order import Longs, Marks
-from fxstore.layout.problem import BLOCK, ITEM, Problem, Shape
+from fxstore.layout.problem import Problem, Shape
 from fxstore.layout.spacing import GAP_PORTS, GAP_X, GAP_Y, HEAD, LANE, PAD
 
 SWEEPS = 8
@@ -49,7 +48,7 @@ def solve_tangle(problem: Problem, row: list[int]) -> Shape:
     upper, lower = _borders(rows, height, head)
     has_above = np.bincount(ends.target, minlength=len(rows)) > 0
     has_below = np.bincount(ends.source, minlength=len(rows)) > 0
-    lie = np.where(has_above, np.where(has_below, MIDDLE, TOP), BOTTOM)
+    lie = np.where(has_above, np.where(has_below, 1, 0), 2)  # in the middle, at the top, at the bottom of its row
     top = upper[rows] + (lower[rows] - upper[rows] - height) * lie // 2
     corners, offsets = _corners(problem, ends, rows, left, top + height, top, track, (upper, lower, lower[-1] + side))
     items, last = slice(problem.ins, len(rows) - problem.outs), len(rows) - problem.outs
@@ -61,11 +60,8 @@ def solve_tangle(problem: Problem, row: list[int]) -> Shape:
         left[items].astype(np.int32),
         top[items].astype(np.int32),
         rows[items].astype(np.int32),
-        lie[items].astype(np.int32),
-        upper.astype(np.int32),
-        lower.astype(np.int32),
-        corners[:, :2],
-        corners[:, 2],
+        len(upper),
+        corners,
         offsets,
     )
 
@@ -149,19 +145,19 @@ def _corners(
     track: Longs,
     borders: tuple[Longs, Longs, int],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Returns x, y and border of the corners of all wires, and where each wire's begin."""
+    """Returns x and y of the corners of all wires, and where each wire's begin."""
     upper, lower, height = borders
     s, t = ends.source, ends.target
     begin, end = left[s] + ends.leave, left[t] + ends.enter
     inner_s, inner_t = s >= problem.ins, t < len(rows) - problem.outs
     after, before = rows[s] + 1, rows[t] - 1
     columns = [
-        (begin, np.where(inner_s, bottom[s], 0), np.where(inner_s, ITEM, BLOCK)),
-        (begin, lower[rows[s]], 2 * rows[s] + 1),
-        (track, upper[after], 2 * after),
-        (track, lower[before], 2 * before + 1),
-        (end, upper[rows[t]], 2 * rows[t]),
-        (end, np.where(inner_t, top[t], height), np.where(inner_t, ITEM, BLOCK)),
+        (begin, np.where(inner_s, bottom[s], 0)),
+        (begin, lower[rows[s]]),
+        (track, upper[after]),
+        (track, lower[before]),
+        (end, upper[rows[t]]),
+        (end, np.where(inner_t, top[t], height)),
     ]
     corners = np.stack([np.stack(column, axis=1) for column in columns], axis=1).astype(np.int32)
     used = np.ones(corners.shape[:2], np.bool_)

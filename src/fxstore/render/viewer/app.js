@@ -49,6 +49,7 @@ export class PageApp {
       fit: (pane) => this.compare.viewers[pane].zoomToFit(),
       changed: () => {
         this.showDetails();
+        this.compare?.setInColumns(this.scene.inColumns);
         this.compare?.emit("panechange", {});
       },
     });
@@ -57,6 +58,7 @@ export class PageApp {
       PaneViewer.create({ scene, pane, mount: this.panes.boxes[pane].mount, theme: this.themes.theme, coloring }),
     );
     const compare = (this.compare = PaneCompare.create({ scene, viewers, colorings: this.colorings }));
+    compare.shown = () => this.panes.shown();
     this.details = new DetailsPanel(h, scene, compare);
     this.strips = viewers.map((viewer, pane) => this.furnish(viewer, this.panes.boxes[pane]));
     this.scatter = new ScatterPlot(h, compare);

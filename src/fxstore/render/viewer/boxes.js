@@ -47,7 +47,10 @@ export function hideEdges(scene, pane, boxes) {
     if (scene.isHidden(edge)) nowhere(boxes, (edge - pane.firstEdge) * 4);
 }
 
-/** @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane @returns {Float32Array} of its modules, then of their further pieces */
+/**
+ * @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane
+ * @returns {Float32Array} of its modules, then of their further pieces
+ */
 export function blockBoxes({ blocks }, pane) {
   const [lefts, tops, widths, heights] = blocks;
   const first = pane.graphs[0]?.firstBlock ?? 0;

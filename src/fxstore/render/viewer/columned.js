@@ -16,8 +16,9 @@ import { foldCorners } from "./folding.js";
 export function columned(scene, folds) {
   const cuts = new Map();
   for (const group of groupsOf(scene.panes)) {
-    const parts = group.map(({ pane, at, graph }) => partOfPane(scene, pane, graph, folds[pane.number], at));
-    const heights = cutTogether(parts);
+    const shown = group.filter(({ pane }) => scene.shown?.includes(pane.number));
+    const part = ({ pane, at, graph }) => partOfPane(scene, pane, graph, folds[pane.number], at);
+    const heights = cutTogether((shown.length ? shown : group).map(part));
     if (heights.length < 3) continue;
     for (const { graph } of group) cuts.set(graph.number, new Cut(heights, graph.fullWidth));
   }

@@ -41,6 +41,8 @@ export class PaneCompare extends Emitter {
     this.module = null;
     this.depth = Infinity;
     this.rows = answerNodes(scene);
+    /** @type {() => number[]} the panes in view */
+    this.shown = () => scene.panes.map(({ number }) => number);
     this.row = -1;
     const ranks = ranksOf(scene);
     for (const [number, viewer] of viewers.entries()) {
@@ -190,10 +192,12 @@ export class PaneCompare extends Emitter {
     for (const { pane } of folds) this.emit("foldchange", { pane: pane.number });
   }
 
-  /** Puts graphs that are much taller than wide into columns, or back into one. @param {boolean} on */
+  /** Puts graphs that are much taller than wide into columns, or back into one; panes in view decide. @param {boolean} on */
   setInColumns(on) {
-    if (on === this.scene.inColumns) return;
-    this.#rearrange(() => this.scene.setInColumns(on));
+    const shown = this.shown();
+    const same = this.scene.shown?.length === shown.length && shown.every((pane) => this.scene.shown.includes(pane));
+    if (on === this.scene.inColumns && (!on || same)) return;
+    this.#rearrange(() => this.scene.setInColumns(on, shown));
     if (!this.selection) this.zoomToFit();
     this.emit("arrangechange", { inColumns: on });
   }

@@ -55,6 +55,8 @@ export class Scene {
     this.stub = this.base.stub;
     /** Whether graphs that are much taller than wide stand in columns. */
     this.inColumns = Boolean(header.inColumns);
+    /** @type {number[]|null} the panes that decide how many, null for all */
+    this.shown = null;
     this.setStart = starts(columns.get("set.size"));
     /** @type {PaneScene[]} */
     this.panes = panesOf(header);
@@ -130,9 +132,12 @@ export class Scene {
     else for (const { pane } of folds) this.#place(pane, this.#fold(pane), null);
   }
 
-  /** @param {boolean} on whether graphs that are much taller than wide are to stand in columns */
-  setInColumns(on) {
-    this.inColumns = on;
+  /**
+   * @param {boolean} on whether graphs that are much taller than wide are to stand in columns
+   * @param {number[]} shown the panes in view, which decide how many
+   */
+  setInColumns(on, shown) {
+    Object.assign(this, { inColumns: on, shown });
     this.#placeAll();
   }
 
@@ -191,7 +196,10 @@ export class Scene {
     return { around, maps };
   }
 
-  /** @param {PaneScene} pane @param {import("./place.js").Graph} graph @param {((y: number) => number)|null} map of folded heights @param {import("./columned.js").Columned|null} cut */
+  /**
+   * @param {PaneScene} pane @param {import("./place.js").Graph} graph
+   * @param {((y: number) => number)|null} map of folded heights @param {import("./columned.js").Columned|null} cut
+   */
   #put(pane, graph, map, cut) {
     const { base } = this;
     const nodes = [graph.first, graph.first + graph.nodes];
