@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fxstore.layout import Drawing, align, stretched
+from fxstore.layout import Drawing, align, stretched, wrapped
 from fxstore.layout.model import GAP_PARTS
 from tests.layout import graphs, real
 from tests.layout.edits import quantised
@@ -155,6 +155,19 @@ def test_panes_are_cut_at_the_same_heights(script: PageScript) -> None:
     level = np.abs(moved[0].y - moved[1].y[place]) < 1
     assert level.mean() >= 0.95
     assert np.allclose(np.array(one["y"])[level], np.array(two["y"])[np.array(place)[level]], atol=1)
+
+
+@pytest.mark.parametrize("name", ["bert-core", "mobilenet", "swin-core"])
+def test_a_page_and_a_still_picture_have_the_same_columns(script: PageScript, name: str) -> None:
+    graph = whole(real.load(name))
+    drawing = graph.draw()
+    still = wrapped([drawing], [graph.sizes], [np.array(graph.edges, np.int64)])[0]
+    (pane,) = script.shown([(graph, drawing)], columns=True)
+    shown = as_drawing(drawing, pane)
+    assert len(pane["pieces"]) == len(still.blocks)
+    for part in ("x", "y", "points"):
+        assert np.allclose(getattr(shown, part), getattr(still, part), atol=0.6), part
+    assert [edge["stub"] for edge in pane["edges"]] == np.resize(still.stub, len(graph.edges)).tolist()
 
 
 def test_what_is_short_stays_as_it_is(script: PageScript) -> None:

@@ -418,6 +418,7 @@ def test_deep_graphs_stand_in_columns_when_asked_for(open_page: Open) -> None:
     settle(page)
     folded = extent(page)
     assert folded[0] * folded[1] < alone[0] * alone[1] / 2
+    assert "panes=0" in address(page)
     page.reload()
     page.wait_for_function("() => window.fxstore && window.fxstore.compare")
     assert extent(page) == alone
