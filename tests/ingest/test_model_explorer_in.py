@@ -93,10 +93,11 @@ def test_the_vendors_file_is_linked_to_the_program(program: Any, vendor_file: Pa
 
 def test_an_export_comes_in_again_as_it_went_out(program: Any, tmp_path: Path) -> None:
     with fxstore.connect(":memory:") as store:
-        store.ingest({"exported": program}, name="one")
-        store.export("model-explorer", tmp_path / "out", run="one")
+        store.ingest({"exported": program})
+        store.export("model-explorer", tmp_path / "out")
+    with fxstore.connect(":memory:") as store:
         again = {"exported": program, "again": tmp_path / "out" / "graphs.json"}
-        store.ingest(again, name="two")
+        store.ingest(again)
         columns = "name, op, target, op_type, role, dtype, shape, device, module_path, module_type, module_call"
         went, came = (
             store.sql(
