@@ -12,6 +12,7 @@ import pytest
 from fxstore import Store, connect
 from fxstore.cli import run as command
 from fxstore.errors import QueryError, UsageError
+from fxstore.model_explorer import validate
 from tests.conftest import Demo
 from tests.model_explorer.judge import Judge
 from tests.query.conftest import tiny
@@ -169,6 +170,7 @@ def test_every_graph_of_a_real_compile_passes(app: Judge, demo: Demo, tmp_path: 
     assert delegates
     assert all(set(row["subgraphIds"]) <= ids for row in delegates)
     for entry in read(folder, "manifest.json")["node_data"]:
+        assert validate(read(folder, entry["file"]), strict=True) == []
         for name, data in read(folder, entry["file"]).items():
             known = {row["id"] for one in payload["graphs"] if one["id"] == name for row in one["nodes"]}
             assert data["results"].keys() <= known

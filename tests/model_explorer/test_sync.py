@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fxstore import Store, connect
 from fxstore.errors import QueryError, UsageError
+from fxstore.model_explorer import validate
 from fxstore.model_explorer.sync import synced
 from tests.conftest import Demo
 from tests.model_explorer.judge import Judge
@@ -124,6 +125,8 @@ def test_what_cannot_be_compared_is_refused_and_leaves_no_file(tmp_path: Path) -
 def test_the_stages_of_a_real_compile_are_synced(app: Judge, demo: Demo, tmp_path: Path) -> None:
     with connect(demo.folder / "work" / "fxstore-runs", read_only=True) as store:
         folder = compared(store, tmp_path, (None, "quantized"), (None, "edge"))
+    written = [path.name for path in folder.glob("*.json") if path.name != "manifest.json"]
+    assert {name: validate(read(folder, name), strict=True) for name in written} == {name: [] for name in written}
     sync = read(folder, "sync.json")["mappingEntries"]
     ids = [{node["id"] for node in read(folder, f"{side}.json")["graphs"][0]["nodes"]} for side in ("left", "right")]
     assert len(sync) > 60

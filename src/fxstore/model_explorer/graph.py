@@ -197,9 +197,9 @@ def _node(
 
 def label_of(row: Row) -> str:
     """Returns the short name that stands on a box: the operator, for what is none its role."""
-    if row["op"] in ("placeholder", "get_attr", "output"):
-        return str(row["role"] or row["op"])
-    return str(row["op_type"] or row["target"] or row["op"] or row["name"] or "?")
+    held = row["op"] in ("placeholder", "get_attr", "output")
+    columns = ("role", "op") if held else ("op_type", "target", "op", "name")
+    return next((str(row[name]) for name in columns if row[name] and str(row[name]).strip()), "?")
 
 
 def edges_of(uses: Sequence[Edge], ids: Sequence[str]) -> tuple[list[Json], list[Json]]:
