@@ -9,7 +9,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+from itertools import chain
 from typing import Any, Final
 
 import pyarrow as pa
@@ -28,7 +30,7 @@ def register(context: Any, path: str | os.PathLike[str], *, prefix: str = "") ->
 
     Args:
         context: A ``datafusion.SessionContext``.
-        path: The store.
+        path: The store; of one at a URL, all files are brought here.
         prefix: Begins the name of each view: for two stores in one context, or where ``nodes`` is a table already.
 
     Returns:
@@ -41,6 +43,8 @@ def register(context: Any, path: str | os.PathLike[str], *, prefix: str = "") ->
     import pyarrow.dataset as ds
 
     found = portable.snapshot(path)
+    atexit.register(found.directory.remove)
+    found.directory.fetch(chain.from_iterable(found.files.values()))
     views = portable.views(_DIALECT, _rewrite, prefix)
     for name, files in found.files.items():
         _put(context, prefix + name, ds.dataset(files, schema=found.schemas[name], format="parquet"))

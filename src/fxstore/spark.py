@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -39,9 +38,9 @@ def register(spark: Any, path: str | os.PathLike[str], *, prefix: str = "", at: 
 
     Args:
         spark: A session.
-        path: The store, as this process reaches it.
+        path: The store as this process reaches it: a path, or a URL, of which only small files are brought here.
         prefix: Begins the name of each view: for two stores in one session, or where ``nodes`` is a table already.
-        at: The same directory as the session's workers reach it, such as ``s3a://bucket/store``, where that differs.
+        at: The same store as the session's workers reach it, such as ``s3a://bucket/store``, where that differs.
 
     Returns:
         The names of the views that are for use. Private ones, which begin with an underscore, come with them.
@@ -51,14 +50,15 @@ def register(spark: Any, path: str | os.PathLike[str], *, prefix: str = "", at: 
         UsageError: The prefix cannot begin a name, or the path is a pattern.
     """
     found = portable.snapshot(path)
-    chain = _unrolled(portable.hops(found.files["_sources"]))
+    root, reached = str(found.directory.root), (at or found.directory.location).rstrip("/")
+    try:
+        if _PATTERN.search(reached):
+            raise UsageError(f"Spark takes {reached!r} for a pattern of paths", hint="give at= a link to the store")
+        found.directory.fetch(found.files["_sources"])
+        chain = _unrolled(portable.hops(found.files["_sources"]))
+    finally:
+        found.directory.remove()
     views = portable.views("spark", _rewrite, prefix, {portable.CHAIN: chain})
-    root = str(Path(path).expanduser().resolve())
-    reached = root if at is None else at.rstrip("/")
-    if _PATTERN.search(reached):
-        raise UsageError(
-            f"Spark takes {reached!r} for a pattern of paths", hint="make a link to the store, and give at="
-        )
     for name, files in found.files.items():
         frame = spark.read.schema(_columns(found.schemas[name])).parquet(
             *(reached + file.removeprefix(root) for file in files)

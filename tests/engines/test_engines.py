@@ -190,6 +190,21 @@ def test_without_a_prefix_and_again_for_later_runs(engine: Other, tmp_path: Path
         assert engine.rows("SELECT count(*) AS n FROM nodes").to_pylist() == [{"n": 4}]
 
 
+def test_compacted_and_at_a_url_it_has_the_same_rows(engine: Other, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="needs the extra remote")
+    odd.make(tmp_path / "store")
+    engine.register(tmp_path / "store", prefix="loose_")
+    with connect(tmp_path / "store") as store:
+        before = {name: comparable(engine.rows(f"SELECT * FROM loose_{name}")) for name in RELATIONS}
+        store.compact()
+    assert list((tmp_path / "store" / "segments").iterdir())
+    engine.register(tmp_path / "store", prefix="compacted_")
+    engine.register(f"file://{tmp_path}/store", prefix="there_")
+    for prefix in ("compacted_", "there_"):
+        for name in RELATIONS:
+            assert comparable(engine.rows(f"SELECT * FROM {prefix}{name}")) == before[name], prefix + name
+
+
 def test_wrong_uses_say_what_to_do(engine: Other, odd_store: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no store at"):
         engine.register(tmp_path / "none")

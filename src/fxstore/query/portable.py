@@ -23,7 +23,7 @@ from sqlglot import exp
 from fxstore.errors import StoreError, UsageError
 from fxstore.query import library
 from fxstore.query.engine import RELATIONS, Engine
-from fxstore.store import Catalog, open_directory
+from fxstore.store import Catalog, Directory, open_directory
 from fxstore.store.directory import RELATIONS as SCHEMAS
 
 CHAIN: Final = "_chain"
@@ -41,23 +41,26 @@ class Snapshot:
     """What a store holds at one moment, by the private names that the views use.
 
     Attributes:
+        directory: The store's; of one elsewhere what was brought of it, which is the reader's to remove.
         files: Parquet files of each view that reads them directly, at least one.
         schemas: Columns of these files.
         tables: Rows that no Parquet file has.
     """
 
+    directory: Directory
     files: dict[str, list[str]]
     schemas: dict[str, pa.Schema]
     tables: dict[str, pa.Table]
 
 
 def snapshot(path: str | os.PathLike[str]) -> Snapshot:
-    """Returns what the store at a path holds now.
+    """Returns what the store at a path or a URL holds now.
 
     Raises:
         StoreError: There is no store.
     """
-    catalog = Catalog(open_directory(path, read_only=True))
+    directory = open_directory(path, read_only=True)
+    catalog = Catalog(directory)
     engine = Engine(catalog)
     try:
         tables = {name: engine.arrow(f"FROM {name}") for name in _BASES}
@@ -65,6 +68,7 @@ def snapshot(path: str | os.PathLike[str]) -> Snapshot:
         engine.close()
     read = _read()
     return Snapshot(
+        directory,
         {name: catalog.all_files(relation) for name, relation in read.items()},
         {name: SCHEMAS[relation] for name, relation in read.items()},
         tables,
