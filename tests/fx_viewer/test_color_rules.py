@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fxstore.fx_viewer import CategoricalColorRule, ColorRule, NumericColorRule
+from fxstore.fx_viewer import CategoricalColorRule, ColorRule, GraphExtension, NumericColorRule
 from fxstore.fx_viewer.color_rules import COLOR_MAPS, NON_FINITE
 
 
@@ -84,6 +84,41 @@ def test_categories_may_have_given_colours() -> None:
     assert found["b"] == "#111111"
     assert set(found) == {"a", "b"}
     assert legend == [{"label": "cpu", "color": "#111111"}, {"label": "npu", "color": found["a"]}]
+
+
+@pytest.mark.parametrize(("vmin", "vmax"), [(math.nan, None), (None, math.inf), (-math.inf, math.nan)])
+def test_ends_that_are_not_finite_are_the_values_own(vmin: float | None, vmax: float | None) -> None:
+    assert colors(NumericColorRule("m", "reds", vmin, vmax), 0.0, 1.0) == colors(
+        NumericColorRule("m", "reds"), 0.0, 1.0
+    )
+
+
+def test_numbers_beyond_all_others() -> None:
+    low, high = colors(NumericColorRule("m", "reds"), -1e308, 1e308)
+    assert (low, high) == (COLOR_MAPS["reds"][0], COLOR_MAPS["reds"][-1])
+    assert colors(NumericColorRule("m"), 10**400, -(10**400)) == [NON_FINITE["Infinity"], NON_FINITE["-Infinity"]]
+
+
+def test_a_rule_of_ones_own_that_fails_costs_its_colours_only() -> None:
+    class Failing(ColorRule):
+        def apply(self, nodes_data: Any) -> Any:
+            return nodes_data["nowhere"]
+
+    class Odd(ColorRule):
+        def apply(self, nodes_data: Any) -> Any:
+            return {"a": 3, "b": None}, [{"label": 1.5, "color": "#ffffff", "more": object()}]
+
+    layer = GraphExtension(id="x", name="X")
+    layer.add_node_data("a", {"m": 1})
+    layer.set_color_rule(Failing("m"))
+    with pytest.warns(RuntimeWarning, match="color rule of extension 'x' failed: KeyError"):
+        built = layer.build()
+    assert (built["nodes"]["a"]["fill_color"], built["legend"]) == (None, [])
+    layer.set_color_rule(Odd("m"))
+    built = layer.build()
+    assert (built["nodes"]["a"]["fill_color"], built["legend"]) == ("3", [{"label": "1.5", "color": "#ffffff"}])
+    with pytest.raises(TypeError, match="a color rule is a ColorRule, such as"):
+        layer.set_color_rule("reds")  # type: ignore[arg-type]
 
 
 def test_a_rule_of_ones_own_is_taken() -> None:

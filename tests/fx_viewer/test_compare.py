@@ -41,7 +41,8 @@ def test_panes_come_in_the_order_given(payload: dict[str, Any]) -> None:
 
 
 def test_it_follows_the_schema(payload: dict[str, Any]) -> None:
-    jsonschema.validate(json.loads(json.dumps(payload, allow_nan=False)), SCHEMA)
+    jsonschema.validate(payload, SCHEMA)
+    assert payload == json.loads(json.dumps(payload, allow_nan=False)), "it is what its JSON says"
 
 
 def test_every_node_and_edge_of_the_graphs_is_there(payload: dict[str, Any], demo_compile: Any) -> None:
@@ -124,7 +125,9 @@ def test_one_graph_under_two_names_is_in_both_panes(demo_compile: Any) -> None:
     [
         ({"viewers": []}, ValueError, "at least one viewer"),
         ({"viewers": {}}, ValueError, "at least one viewer"),
+        ({"viewers": None}, ValueError, "at least one viewer"),
         ({"viewers": [("", "one")]}, ValueError, "non-empty string"),
+        ({"viewers": [(" ", "one")]}, ValueError, "non-empty string"),
         ({"viewers": [(3, "one")]}, ValueError, "non-empty string"),
         ({"viewers": [("a", "one"), ("a", "one")]}, ValueError, "duplicate viewer name: 'a'"),
         ({"viewers": {"a": object()}}, TypeError, "must be FXGraphExporter, got object"),
@@ -141,6 +144,12 @@ def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], mess
         viewers = [(name, exporter) for name, _ in viewers]
     with pytest.raises(error, match=message):
         FXGraphCompareExporter(viewers, **arguments)
+
+
+def test_viewers_without_names_are_refused_in_words() -> None:
+    exporter: Any = FXGraphExporter(torch.fx.symbolic_trace(torch.nn.ReLU()))
+    with pytest.raises(TypeError, match="pairs of name and FXGraphExporter; one is FXGraphExporter"):
+        FXGraphCompareExporter([exporter])
 
 
 def test_the_mode_and_what_is_on_are_kept() -> None:

@@ -181,6 +181,12 @@ def test_an_empty_record_says_so() -> None:
         build_compare_from_etrecord(ETRecord())
 
 
+def test_what_is_no_record_is_said(record: Any) -> None:
+    with pytest.raises(SourceError, match="ExportedProgram is no ETRecord") as error:
+        build_compare_from_etrecord(record.exported_program)
+    assert "FXGraphCompareExporter" in str(error.value.hint)
+
+
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(SourceError):
         export_etrecord_to_html(str(tmp_path / "none.etrecord"), str(tmp_path / "out.html"))

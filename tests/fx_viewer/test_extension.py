@@ -21,8 +21,8 @@ def test_data_of_one_node_adds_up() -> None:
     assert extension.build()["nodes"]["conv"]["info"] == {"mse": 2.0, "ok": True}
 
 
-@pytest.mark.parametrize(("id", "name"), [("", "x"), ("  ", "x"), ("x", ""), ("x", " ")])
-def test_id_and_name_must_be_there(id: str, name: str) -> None:
+@pytest.mark.parametrize(("id", "name"), [("", "x"), ("  ", "x"), ("x", ""), ("x", " "), (None, "x"), ("x", 3)])
+def test_id_and_name_must_be_there(id: Any, name: Any) -> None:
     with pytest.raises(ValueError, match="must be non-empty"):
         GraphExtension(id, name)
 

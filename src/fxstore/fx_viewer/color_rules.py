@@ -86,8 +86,8 @@ class NumericColorRule(ColorRule):
     Args:
         attribute: Key in a node's data; what is no number has no colour.
         cmap: A name of ``COLOR_MAPS``.
-        vmin: Value of the first colour; by default the least finite one.
-        vmax: Value of the last colour; by default the greatest finite one.
+        vmin: Value of the first colour; by default, and where it is not finite, the least finite one.
+        vmax: Value of the last colour; by default, and where it is not finite, the greatest finite one.
         handle_outliers: Of more than ten values, let the scale span the 5th to the 95th percentile.
     """
 
@@ -111,14 +111,17 @@ class NumericColorRule(ColorRule):
     def apply(self, nodes_data: NodesData) -> tuple[dict[str, str], Legend]:
         """Returns the colours; the legend has five steps of the scale, and NaN and the infinities where they occur."""
         numbers = {node: number_of(data.get(self.attribute)) for node, data in nodes_data.items()}
-        known = {node: float(value) for node, value in numbers.items() if value is not None}
+        known = {node: _float(value) for node, value in numbers.items() if value is not None}
         finite = sorted(value for value in known.values() if math.isfinite(value))
         broken = {non_finite(value) for value in known.values() if not math.isfinite(value)}
         legend: Legend = []
         low, high = self._ends(finite)
         if finite:
             steps = [i / (_LEGEND_STEPS - 1) for i in range(_LEGEND_STEPS)] if high > low else [1.0]
-            legend = [{"label": _label(low + step * (high - low)), "color": self._at(step)} for step in steps]
+            values = [low * (1 - step) + high * step for step in steps]
+            legend = [
+                {"label": _label(value), "color": self._at(step)} for value, step in zip(values, steps, strict=True)
+            ]
         legend += [{"label": name, "color": NON_FINITE[name]} for name in NON_FINITE if name in broken]
         return {node: self._color(value, low, high) for node, value in known.items()}, legend
 
@@ -129,13 +132,17 @@ class NumericColorRule(ColorRule):
         if self.handle_outliers and len(finite) > _FEW:
             low = finite[int(len(finite) * _OUTLIERS)]
             high = finite[min(len(finite) - 1, int(len(finite) * (1 - _OUTLIERS)))]
-        low, high = low if self.vmin is None else self.vmin, high if self.vmax is None else self.vmax
+        given = (None if end is None else _float(end) for end in (self.vmin, self.vmax))
+        low, high = (
+            end if end is not None and math.isfinite(end) else own for end, own in zip(given, (low, high), strict=True)
+        )
         return low, max(low, high)
 
     def _color(self, value: float, low: float, high: float) -> str:
         if not math.isfinite(value):
             return NON_FINITE[non_finite(value)]
-        return self._at((value - low) / (high - low) if high > low else 1.0)
+        half = 1.0 if math.isfinite(high - low) else 0.5  # a span may be larger than any number
+        return self._at((value * half - low * half) / (high * half - low * half) if high > low else 1.0)
 
     def _at(self, part: float) -> str:
         stops = COLOR_MAPS.get(self.cmap.lower(), COLOR_MAPS["viridis"])
@@ -143,6 +150,36 @@ class NumericColorRule(ColorRule):
         index = min(len(stops) - 2, int(place))
         pairs = zip(_channels(stops[index]), _channels(stops[index + 1]), strict=True)
         return "#" + "".join(f"{round(a + (b - a) * (place - index)):02x}" for a, b in pairs)
+
+
+def applied(rule: ColorRule, nodes_data: NodesData, what: str) -> tuple[dict[str, str], Legend]:
+    """Returns what a rule gives, as texts; nothing, with a RuntimeWarning, where it fails or gives something else."""
+    try:
+        colors, legend = rule.apply(nodes_data)
+        given = {str(node): text_of(color) for node, color in colors.items() if color is not None}
+        return given, [{key: text_of(entry[key]) for key in ("label", "color")} for entry in legend]
+    except Exception as error:  # the user's own rule
+        warnings.warn(f"color rule of {what} failed: {error!r}", RuntimeWarning, stacklevel=3)
+        return {}, []
+
+
+def checked_rule(rule: ColorRule) -> ColorRule:
+    """Returns a rule.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not callable(getattr(rule, "apply", None)):
+        raise TypeError(f"a color rule is a ColorRule, such as NumericColorRule(attribute), not {rule!r}")
+    return rule
+
+
+def _float(value: int | float) -> float:
+    """Returns the nearest float; an infinite one for an integer beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _channels(color: str) -> tuple[int, int, int]:

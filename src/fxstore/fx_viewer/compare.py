@@ -45,7 +45,7 @@ class FXGraphCompareExporter:
         active_extensions: Sequence[str] | None = None,
         color_by: str | None = None,
     ) -> None:
-        self._viewers = _checked(list(viewers.items() if isinstance(viewers, Mapping) else viewers))
+        self._viewers = _checked(list(viewers.items() if isinstance(viewers, Mapping) else viewers or ()))
         if sync_mode not in SYNC_MODES:
             raise ValueError(f"sync_mode must be one of {sorted(SYNC_MODES)}, got {sync_mode!r}")
         if sync_mode == "layer" and not (sync_layer and sync_field):
@@ -106,8 +106,11 @@ def _checked(pairs: list[tuple[str, FXGraphExporter]]) -> list[tuple[str, FXGrap
     if not pairs:
         raise ValueError("FXGraphCompareExporter requires at least one viewer")
     seen: set[str] = set()
-    for name, exporter in pairs:
-        if not isinstance(name, str) or not name:
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"viewers are a dict, or pairs of name and FXGraphExporter; one is {type(pair).__name__}")
+        name, exporter = pair
+        if not isinstance(name, str) or not name.strip():
             raise ValueError(f"viewer name must be a non-empty string, got {name!r}")
         if name in seen:
             raise ValueError(f"duplicate viewer name: {name!r}")
@@ -117,13 +120,13 @@ def _checked(pairs: list[tuple[str, FXGraphExporter]]) -> list[tuple[str, FXGrap
     return pairs
 
 
-def _sync_sets(captured: Captured) -> tuple[list[list[tuple[int, str, bool]]], list[dict[str, int]]]:
+def _sync_sets(captured: Captured) -> tuple[list[list[list[int | str | bool]]], list[dict[str, int]]]:
     """Returns the sets that any pane shows, and per pane each node's own set."""
     kept: dict[int, int] = {}
-    sets: list[list[tuple[int, str, bool]]] = []
+    sets: list[list[list[int | str | bool]]] = []
     for number, members in enumerate(captured.sets):
-        shown = [
-            (viewer, pane.ids[nid], bool(primary))
+        shown: list[list[int | str | bool]] = [
+            [viewer, pane.ids[nid], bool(primary)]
             for viewer, pane in enumerate(captured.panes)
             for nid, primary in members
             if nid in pane.ids

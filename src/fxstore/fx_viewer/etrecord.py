@@ -43,6 +43,11 @@ def build_compare_from_etrecord(
         SourceError: It cannot be read, or holds no program.
     """
     ingested = adapters.read(etrecord)
+    if any(not stage.name for stage in ingested.stages):
+        what = adapters.describe(adapters.path_of(etrecord))
+        raise SourceError(
+            f"{what} is no ETRecord", hint="show graphs with FXGraphCompareExporter({name: FXGraphExporter(graph)})"
+        )
     live = not isinstance(etrecord, (str, os.PathLike))
     viewers: dict[str, FXGraphExporter] = {}
     for stage in ingested.stages:

@@ -12,7 +12,7 @@ from typing import Any
 
 from fxstore.errors import nearest
 from fxstore.fx_viewer.captured import Captured, CapturedPane, Source, capture
-from fxstore.fx_viewer.color_rules import ColorRule
+from fxstore.fx_viewer.color_rules import ColorRule, applied, checked_rule
 from fxstore.fx_viewer.drawn import DrawnPane, draw_panes
 from fxstore.fx_viewer.extension import GraphExtension, checked_lines
 from fxstore.fx_viewer.infos import live_infos, stored_infos
@@ -69,8 +69,12 @@ class FXGraphExporter:
         self.base_tooltip_formatter = formatter
 
     def set_base_color_rule(self, rule: ColorRule) -> None:
-        """Colours nodes by what ``GraphNode.info`` holds, where no layer colours them."""
-        self.base_color_rule = rule
+        """Colours nodes by what ``GraphNode.info`` holds, where no layer colours them.
+
+        Raises:
+            TypeError: It is no colour rule.
+        """
+        self.base_color_rule = checked_rule(rule)
 
     def add_extension(self, extension: GraphExtension) -> None:
         """Adds a layer.
@@ -164,7 +168,8 @@ def _payload(name: str, exporter: FXGraphExporter, nodes: Mapping[str, GraphNode
     colors: dict[str, str] = {}
     legend: list[dict[str, str]] = []
     if exporter.base_color_rule:
-        colors, legend = exporter.base_color_rule.apply({node_id: node.info for node_id, node in nodes.items()})
+        infos = {node_id: node.info for node_id, node in nodes.items()}
+        colors, legend = applied(exporter.base_color_rule, infos, f"the base of {name!r}")
     for place in where.nodes:
         node = nodes[place.id]
         place.label, place.info, place.tooltip = node.label, node.info, node.tooltip

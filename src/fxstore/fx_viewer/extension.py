@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from fxstore.fx_viewer.color_rules import ColorRule
+from fxstore.fx_viewer.color_rules import ColorRule, applied, checked_rule
 from fxstore.fx_viewer.models import GraphExtensionNodePayload, GraphExtensionPayload, Legend
 from fxstore.fx_viewer.plain import plain
 
@@ -22,14 +22,13 @@ class GraphExtension:
         name: What the page calls it.
 
     Raises:
-        ValueError: One of them is empty.
+        ValueError: One of them is empty, or no text.
     """
 
     def __init__(self, id: str, name: str) -> None:
-        if not id.strip():
-            raise ValueError("GraphExtension id must be non-empty")
-        if not name.strip():
-            raise ValueError("GraphExtension name must be non-empty")
+        for what, given in (("id", id), ("name", name)):
+            if not isinstance(given, str) or not given.strip():
+                raise ValueError(f"GraphExtension {what} must be non-empty text, not {given!r}")
         self.id = id.strip()
         self.name = name
         self.nodes_data: dict[str, dict[str, Any]] = {}
@@ -38,18 +37,22 @@ class GraphExtension:
         self.label_formatter: Lines | None = None
         self.tooltip_formatter: Lines | None = None
 
-    def add_node_data(self, node_id: str, data: dict[str, Any]) -> None:
+    def add_node_data(self, node_id: object, data: dict[str, Any]) -> None:
         """Adds to what is known of a node.
 
         Args:
-            node_id: The node's name; in a nested graph its path and name, ``true_graph_0/add``.
+            node_id: The node's name, or the ``torch.fx.Node``; in a nested graph path and name, ``true_graph_0/add``.
             data: Added to what was given before; a key given again takes the new value.
         """
-        self.nodes_data.setdefault(node_id, {}).update(data)
+        self.nodes_data.setdefault(str(node_id), {}).update(data)
 
     def set_color_rule(self, rule: ColorRule) -> None:
-        """Colours the nodes, where the page colours by this layer."""
-        self.color_rule = rule
+        """Colours the nodes, where the page colours by this layer.
+
+        Raises:
+            TypeError: It is no colour rule.
+        """
+        self.color_rule = checked_rule(rule)
 
     def set_sync_key(self, field: str) -> None:
         """Offers a key of the data as one that nodes of several graphs can be matched by (sync mode ``layer``)."""
@@ -73,7 +76,7 @@ class GraphExtension:
         colors: dict[str, str] = {}
         legend: Legend = []
         if self.color_rule:
-            colors, legend = self.color_rule.apply(self.nodes_data)
+            colors, legend = applied(self.color_rule, self.nodes_data, f"extension {self.id!r}")
         labels, tooltips = self.labels(), self._lines(self.tooltip_formatter, "tooltip")
         nodes = {
             node: GraphExtensionNodePayload(plain(data), tooltips.get(node, []), labels.get(node, []), colors.get(node))
