@@ -145,3 +145,46 @@ def test_what_our_exporter_writes_is_read_back(source: Source) -> None:
         read = {(n, p, d, None if a == "argument" else a) for n, p, d, a in uses(stage.graphs[0])}
         assert {one[:3] for one in given} == {one[:3] for one in read}
         assert {one for one in given if one[3]} <= read
+
+
+def other(name: str, label: str, namespace: str, *sources: str) -> dict[str, Any]:
+    """One node, as a file of somebody else's might have it."""
+    ports = enumerate(sources)
+    uses = [{"sourceNodeId": of, "sourceNodeOutputId": "0", "targetNodeInputId": str(i)} for i, of in ports]
+    return {"id": name, "label": label, "namespace": namespace, "incomingEdges": uses}
+
+
+OTHERS = [
+    other("in", "input", "Inputs"),
+    other("1", "linear", "inner:1/lin_1:1", "in"),
+    other("2", "add", "inner:1", "1"),
+    other("3", "split", "inner:1", "2"),
+    other("4", "cat", "inner:1", "3"),
+    other("5", "linear", "inner:2/lin_1:2", "4"),
+    other("6", "add", "inner:2", "5"),
+    other("7", "cat", "inner:2", "6"),
+    other("8", "relu", "seq/0", "7"),
+    other("9", "linear", "seq/1", "8"),
+]
+
+
+@pytest.mark.parametrize("calls", [True, False])
+def test_others_files_are_linked_by_module_call_and_operator(program: Any, calls: bool, tmp_path: Path) -> None:
+    nodes = [
+        {**one, "namespace": one["namespace"] if calls else one["namespace"].replace(":1", "").replace(":2", "")}
+        for one in OTHERS
+    ]
+    ran = write(tmp_path / "ran.json", [{"id": "trace", "nodes": nodes}])
+    times = {"trace": {"name": "ms", "results": {one["id"]: {"value": float(i)} for i, one in enumerate(nodes[1:])}}}
+    with fxstore.connect(":memory:") as store:
+        run = store.ingest({"exported": program, "ran": ran, "times": write(tmp_path / "times.json", times)})
+        assert run.status == "complete", run.notes
+        found = store.sql(
+            "SELECT b.name, a.name, l.evidence, l.inferred FROM links l JOIN nodes a ON a.nid = l.src_nid"
+            " JOIN nodes b ON b.nid = l.dst_nid WHERE b.stage = 'ran' AND b.role = 'op' ORDER BY 1"
+        ).fetchall()
+        to = {"1": "linear", "2": "add", "4": "cat", "5": "linear_1", "6": "add_1", "7": "cat_1", "8": "relu",
+              "9": "linear_2"} | ({"3": "split"} if calls else {})  # fmt: skip
+        assert found == [(name, there, "structure", True) for name, there in sorted(to.items())]
+        slowest = store.sql("SELECT name, value, counterparts['exported'] FROM worst('ms', n := 1, stage := 'ran')")
+        assert slowest.fetchall() == [("9", 8.0, "linear_2")]

@@ -13,6 +13,7 @@ from fxstore.link.inferred import folded, merged, read_in_place, rewritten, same
 from fxstore.link.observed import observer
 from fxstore.link.packed import constant, layout
 from fxstore.link.pair import Link, Pair
+from fxstore.link.placed import same_place
 from fxstore.link.recorded import common_source, exact_source, identity
 from fxstore.link.run import Run
 
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     merged,
     read_in_place,
     rewritten,
+    same_place,
     same_name,
 )
 

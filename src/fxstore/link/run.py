@@ -95,6 +95,12 @@ class Run:
     def __len__(self) -> int:
         return len(self.name)
 
+    @cached_property
+    def module(self) -> list[tuple[str | None, int | None]]:
+        """The module that a node stands in, and which call of it."""
+        columns = [(graph.nodes["module_path"], graph.nodes["module_call"]) for graph in self.graphs]
+        return [pair for path, call in columns for pair in zip(path.to_pylist(), call.to_pylist(), strict=True)]
+
     def nodes_of_stage(self, stage: int, method: str) -> Iterator[int]:
         """Yields the ordinals of a stage's nodes that belong to one method, graph after graph."""
         for index, graph in enumerate(self.graphs):
