@@ -146,6 +146,17 @@ def test_a_public_export_holds_no_source_no_text_and_no_value(tmp_path: Path) ->
     assert [one["metric"] for one in read(folder, "manifest.json")["node_data"]] == ["flops"]
 
 
+def test_source_files_are_named_from_their_package_on(store: Store) -> None:
+    path = "/home/me/site-packages/net/layers.py"
+    attrs = json.dumps({"args": {"1": path}})
+    store.commit(
+        run({"s": graph([node("a", source_file=path, source_line=3, source_code=f"open('{path}')", attrs=attrs)])})
+    )
+    text = json.dumps(store.model_explorer())
+    assert "net/layers.py:3" in text
+    assert "/home/me" not in text
+
+
 def test_the_readme_names_each_file_and_what_is_left_out(store: Store, tmp_path: Path) -> None:
     folder = written(store, tmp_path)
     text = (folder / "README.md").read_text("utf-8")

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import pytest
 
@@ -116,13 +116,15 @@ def test_without_the_app_a_line_says_how_to_install_it(
     assert command(["model-explorer", "--store", str(tmp_path / "store"), "-o", str(tmp_path / "out")]) == 0
 
 
-def test_the_verb_serves_until_it_is_interrupted_and_leaves_nothing(tmp_path: Path) -> None:
+@contextmanager
+def verb(tmp_path: Path, *options: str) -> Iterator[str]:
+    """Runs the verb until it is interrupted, and gives the address that it prints; it must leave no file behind."""
     need_app()
     with connect(tmp_path / "store") as store:
         store.commit(tiny())
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    arguments = ["model-explorer", "tiny", "--store", str(tmp_path / "store"), "--port", "0", "--no-open"]
+    arguments = ["model-explorer", "tiny", "--store", str(tmp_path / "store"), "--no-open", *options]
     code = f"import sys; from fxstore.cli import main; main({arguments!r})"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -130,15 +132,27 @@ def test_the_verb_serves_until_it_is_interrupted_and_leaves_nothing(tmp_path: Pa
     )  # fmt: skip
     try:
         assert process.stdout is not None
-        base = process.stdout.readline().partition("/?")[0]
-        _, body = get(f"{base}/api/v1/read_text_file?path=graphs.json")
-        assert json.loads(json.loads(body)["content"])["label"] == "tiny"
+        yield process.stdout.readline().strip()
         process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == 0
     finally:
         process.kill()
         process.communicate()
     assert list(temporary.iterdir()) == []
+
+
+def test_the_verb_serves_until_it_is_interrupted_and_leaves_nothing(tmp_path: Path) -> None:
+    with verb(tmp_path, "--port", "0") as address:
+        _, body = get(f"{address.partition('/?')[0]}/api/v1/read_text_file?path=graphs.json")
+        assert json.loads(json.loads(body)["content"])["label"] == "tiny"
+
+
+def test_the_verb_opens_in_a_server_that_runs_already(tmp_path: Path, folder: Path) -> None:
+    need_app()
+    with served(folder) as (base, _), verb(tmp_path, "--server", base) as address:
+        assert address.startswith(f"{base}/?data=")
+        (model,) = json.loads(parse_qs(urlsplit(address).query)["data"][0])["models"]
+        assert json.loads(Path(unquote(model["url"])).read_text("utf-8"))["label"] == "tiny"
 
 
 class Opened:

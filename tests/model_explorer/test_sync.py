@@ -107,6 +107,18 @@ def test_two_runs_of_a_stage_show_how_a_metric_has_changed(tmp_path: Path) -> No
     assert [entry["leftNodeIds"] for entry in read(folder, "sync.json")["mappingEntries"]] == [["a|1"], ["b|1"]]
 
 
+def test_a_public_comparison_holds_no_value(tmp_path: Path) -> None:
+    with connect(":memory:") as store:
+        store.commit(tiny())
+        folder = compared(store, tmp_path, (None, "float"), (None, "edge"), privacy="public")
+        with pytest.raises(QueryError, match="metric 'cosine'"):
+            store.export("model-explorer", tmp_path / "no", compare_with=((None, "float"), (None, "edge")),
+                         privacy="public", metric="cosine")  # fmt: skip
+    assert read(folder, "manifest.json")["node_data"] == []
+    texts = "".join(file.read_text("utf-8") for file in folder.iterdir())
+    assert not any(hidden in texts for hidden in ("cosine", "m.py", "soc", "0.9"))
+
+
 def test_what_cannot_be_compared_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
     with connect(":memory:") as store:
         store.commit(run({"a": graph(["x"]), "b": graph(["y"])}))

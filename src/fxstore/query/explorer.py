@@ -19,6 +19,7 @@ from fxstore.privacy import NODE_COLUMNS, attributes, is_public, plain
 from fxstore.query import hints
 from fxstore.query.session import Store
 from fxstore.query.stored import node_texts, node_values
+from fxstore.render.columns import short_path, short_paths
 from fxstore.store import CommittedRun
 
 _NAMES: Final = ("name", "target", "op_type", "module_path", "module_type", "backend")
@@ -108,7 +109,7 @@ def sources_of(store: Store, run: CommittedRun, stages: Sequence[str] | None, pu
         rows = nodes.get(graph["graph"], [])
         called = {i: calls[row["nid"]] for i, row in enumerate(rows) if row["nid"] in calls}
         uses = [Edge(row["src"], row["src_port"], row["dst"], row["dst_arg"]) for row in edges.get(graph["graph"], [])]
-        own = [_public(row) for row in rows] if public else rows
+        own = [_public(row) if public else _short(row) for row in rows]
         facts = _facts(run, recorded[graph["stage"]], graph, public)
         found[graph["stage"]].append(Source(named[graph["graph"]], own, uses, called, facts))
     return found
@@ -125,6 +126,12 @@ def _graph_id(graph: Mapping[str, Any], with_method: bool, public: bool) -> str:
     parts = [graph["stage"], *([graph["method"]] if with_method else [])]
     parts += graph["path"].split("/") if graph["path"] else []
     return "/".join(escaped(plain(part) if public else part) for part in parts)
+
+
+def _short(row: Row) -> Row:
+    """Returns a node whose source files are named from their package on, as on a page."""
+    texts = {name: row[name] and short_paths(row[name]) for name in ("source_code", "attrs")}
+    return {**row, **texts, "source_file": row["source_file"] and short_path(row["source_file"])}
 
 
 def _public(row: Row) -> Row:
