@@ -1,6 +1,7 @@
 """Writes what the pages beside this file load: the viewer, and a graph and its quantised form as payloads.
 
-    python examples/embed/write.py        # then open examples/embed/viewer.html, slots.html, compare.html, script.html
+    python examples/embed/write.py        # then open examples/embed/viewer.html, slots.html, compare.html, script.html,
+                                          # shared.html
 
 A page that embeds graphs needs nothing else. Payloads usually come from ``generate_json_payload`` of
 ``FXGraphExporter``; these are written by hand, so that the examples run without torch.
@@ -64,12 +65,14 @@ def _latency(names: list[str]) -> dict[str, Any]:
 
 
 def write(folder: Path) -> None:
-    """Writes ``fxstore-embed.js``, ``payloads.js`` and ``mounted.js`` into a folder."""
+    """Writes ``fxstore-embed.js``, ``payloads.js``, ``mounted.js``, ``float.js`` and ``quantized.js`` into a folder."""
     texts = {name: json.dumps(payload(names)) for name, names in (("float", FLOAT), ("quantized", QUANTIZED))}
     payloads = "".join(f"window.payloads = {{ ...window.payloads, {name}: {text} }};\n" for name, text in texts.items())
     (folder / "fxstore-embed.js").write_text(embedded.runtime_js(), encoding="utf-8")
     (folder / "payloads.js").write_text(payloads, encoding="utf-8")
     (folder / "mounted.js").write_text(embedded.script(payload(FLOAT), "place"), encoding="utf-8")
+    for name, names in (("float", FLOAT), ("quantized", QUANTIZED)):
+        (folder / f"{name}.js").write_text(embedded.script(payload(names), name, runtime=False), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -208,7 +208,13 @@ def test_a_payload_takes_no_options_of_a_store(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize(
     ("name", "selected"),
-    [("viewer", "viewer"), ("slots", "viewer"), ("compare", "right"), ("script", "(await fxstore.mounted('place'))")],
+    [
+        ("viewer", "viewer"),
+        ("slots", "viewer"),
+        ("compare", "right"),
+        ("script", "(await fxstore.mounted('place'))"),
+        ("shared", "(await fxstore.mounted('quantized'))"),
+    ],
 )
 def test_the_examples_run(browser: Any, tmp_path: Path, name: str, selected: str) -> None:
     examples = Path(__file__).parents[2] / "examples" / "embed"
@@ -223,7 +229,9 @@ def test_the_examples_run(browser: Any, tmp_path: Path, name: str, selected: str
         page.locator("#limit").fill("2")
         page.locator("#worst").click()
     settle(page)
-    node = {"viewer": "conv", "slots": "conv_relu", "compare": "conv_relu", "script": "linear"}[name]
+    node = {"viewer": "conv", "slots": "conv_relu", "compare": "conv_relu", "script": "linear", "shared": "conv_relu"}[
+        name
+    ]
     assert page.evaluate(f"async () => {selected}.getState().selectedNodeId") == node
     if name == "compare":
         page.locator("#end").click()

@@ -415,6 +415,10 @@ test("slots go before layout, layout before preset, preset before defaults", () 
   assert.equal(layoutOf({}, []).panels.sidebar.width, 500);
   assert.equal(layoutOf({}, []).panels.minimap.height, 240);
   assert.throws(() => layoutOf({ preset: "wide" }, []), /no preset wide/);
+  for (const odd of [{ panels: 3 }, { panels: { sidebar: null, minimap: "x" }, fullscreen: true }])
+    assert.deepEqual(layoutOf(odd, []), layoutOf({}, []));
+  for (const size of ["x", -3, 0, NaN, Infinity, null])
+    assert.equal(layoutOf({ panels: { sidebar: { width: size } } }, []).panels.sidebar.width, 500);
 });
 
 test("controls follow preset, slot and flags", () => {

@@ -39,7 +39,16 @@ export function layoutOf(layout, slots) {
     minimap: { visible: shown || slots.includes("minimap") },
     legend: { visible: preset !== "headless" || slots.includes("legend") },
   });
-  return merged({ preset, panels, fullscreen: { enabled: true, button: false } }, { ...given, preset });
+  const out = merged({ preset, panels, fullscreen: { enabled: true, button: false } }, { ...given, preset });
+  useSize(out.panels, "sidebar", "width");
+  useSize(out.panels, "minimap", "height");
+  return out;
+}
+
+/** Gives a panel its default size where it has none that can be. */
+function useSize(panels, name, side) {
+  const panel = panels[name];
+  if (!Number.isFinite(panel[side]) || panel[side] <= 0) panel[side] = PANELS[name][side];
 }
 
 /** @param {any} ui as the host gives it @param {Layout} layout @param {string[]} slots @returns {Controls} */
@@ -53,13 +62,14 @@ export function controlsOf(ui, layout, slots) {
 
 /**
  * @param {Record<string, any>} base @param {any} patch @returns {any} a new object; lists and plain values are replaced,
- *   `undefined` says nothing
+ *   objects by objects alone; `undefined` says nothing
  */
 export function merged(base, patch) {
   const out = { ...base };
   for (const [key, value] of Object.entries(isObject(patch) ? patch : {})) {
     if (value === undefined || key === "__proto__") continue;
-    out[key] = isObject(value) && isObject(base[key]) ? merged(base[key], value) : value;
+    if (!isObject(base[key])) out[key] = value;
+    else if (isObject(value)) out[key] = merged(base[key], value);
   }
   return out;
 }
