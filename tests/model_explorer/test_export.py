@@ -15,6 +15,7 @@ from fxstore.errors import QueryError, UsageError
 from fxstore.model_explorer import validate
 from tests.conftest import Demo
 from tests.model_explorer.judge import Judge
+from tests.model_explorer.sources import NASTY
 from tests.query.conftest import tiny
 from tests.store.records import chain, graph, metric, node, overlay, run
 
@@ -201,3 +202,25 @@ def test_the_verbs_write_and_say_so(demo: Demo, tmp_path: Path, capsys: pytest.C
         command(["export", "model-explorer", "demo", "--run", "demo", "--store", path, "-o", str(tmp_path / "c")]) == 2
     )
     assert not (tmp_path / "c").exists()
+
+
+def test_stages_methods_paths_and_overlays_may_be_called_anything(app: Judge, tmp_path: Path) -> None:
+    names = [name for name in NASTY if name]
+    stages: dict[str, Any] = {name: graph([node("a"), "b"], chain("a", "b")) for name in names}
+    several = [graph(["a"], method=name) for name in names]
+    stages["methods"] = [*several, graph(["c"], method=names[0], path="/".join(names[:9]), parent=("", "a"))]
+    numbers = [overlay(f"../{name}", [metric("methods:a", name, 1.0)], kind="static") for name in names[:12]]
+    with connect(":memory:") as store:
+        store.commit(run(stages, name='../<b>"run|1', overlays=numbers))
+        folder = written(store, tmp_path)
+    payload = read(folder, "graphs.json")
+    assert app.losses(payload) == []
+    assert len(payload["graphs"]) == 2 * len(names) + 1
+    documents = [path for path in folder.glob("*.json") if path.name != "manifest.json"]
+    assert len(documents) == 1 + len(numbers)
+    assert {path.name: validate(read(folder, path.name), strict=True) for path in documents} == {
+        path.name: [] for path in documents
+    }
+    text = (folder / "README.md").read_text("utf-8")
+    assert "<b>" not in text.replace("\\<b\\>", "")
+    assert all(line.startswith("|") == line.endswith("|") for line in text.splitlines())
