@@ -123,6 +123,17 @@ def test_a_refused_overlay_leaves_no_file_behind(store: Store, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_a_run_without_graphs_is_refused_and_a_graph_without_nodes_is_shown(app: Judge, tmp_path: Path) -> None:
+    with connect(":memory:") as store:
+        store.commit(run({}, name="nothing"))
+        store.commit(run({"s": graph([])}, name="empty"))
+        with pytest.raises(QueryError, match="run 'nothing' holds no graph"):
+            written(store, tmp_path, run="nothing")
+        assert list(tmp_path.iterdir()) == []
+        folder = written(store, tmp_path, run="empty")
+    assert app.losses(read(folder, "graphs.json")) == []
+
+
 def test_a_public_export_holds_no_source_no_text_and_no_value(tmp_path: Path) -> None:
     hidden = node("a", source_file="/home/me/net.py", source_line=3, source_code="secret = 1", module_path="net",
                   attrs=json.dumps({"args": {"0": 2, "1": "word", "2": 0.5}, "custom": "secret"}))  # fmt: skip

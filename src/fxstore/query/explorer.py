@@ -89,12 +89,14 @@ def sources_of(store: Store, run: CommittedRun, stages: Sequence[str] | None, pu
     """Returns the graphs of a run's stages, top graphs first.
 
     Raises:
-        QueryError: There is no such stage.
+        QueryError: There is no such stage, or no graph at all.
     """
     recorded = {str(stage["stage"]): stage for stage in run.stages}
     for stage in stages or ():
         if stage not in recorded:
             raise QueryError(f"run {run.name!r} has no stage {stage!r}", hint=hints.among(stage, recorded))
+    if not run.graph_hashes:
+        raise QueryError(f"run {run.name!r} holds no graph", hint="store.runs() lists the others")
     wanted = list(dict.fromkeys(stages)) if stages else list(recorded)
     graphs = store.rows_of("_page_graphs", run.run_id, wanted).to_pylist()
     nodes, edges = _by_graph(store, "_explorer_nodes", run, wanted), _by_graph(store, "_page_edges", run, wanted)
