@@ -14,10 +14,12 @@ jsonschema = pytest.importorskip("jsonschema")
 
 from fxstore.fx_viewer import (  # noqa: E402
     CategoricalColorRule,
+    FXGraphCompareExporter,
     FXGraphExporter,
     GraphExtension,
     GraphNode,
     NumericColorRule,
+    runtime_js,
 )
 from tests.fx_viewer.payloads import SCHEMA  # noqa: E402
 
@@ -175,6 +177,14 @@ def test_a_file_holds_the_same_payload(exporter: FXGraphExporter, tmp_path: Path
     exporter.export_json(str(path))
     assert json.loads(path.read_text()) == json.loads(json.dumps(exporter.generate_json_payload()))
     assert capsys.readouterr().out == f"Wrote {path}\n"
+
+
+def test_scripts_may_leave_the_viewer_to_the_page(exporter: FXGraphExporter) -> None:
+    for one in (exporter, FXGraphCompareExporter({"a": exporter})):
+        alone = one.export_js("place", runtime=False)
+        assert one.export_js("place") == runtime_js() + alone
+        assert alone == one.export_js("place", runtime=False)
+        assert "class FXGraphViewer" not in alone
 
 
 def test_a_traced_module_without_shapes_is_drawn_too() -> None:

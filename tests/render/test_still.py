@@ -335,6 +335,15 @@ def test_png_and_pdf(tmp_path: Path) -> None:
         assert "reluä<&" in shown.stdout
 
 
+@given(st.lists(LABELS, max_size=6))
+@settings(max_examples=8, deadline=None)
+def test_any_labels_become_png_and_pdf(labels: list[str]) -> None:
+    pytest.importorskip("typst", reason="the extra pictures is not installed")
+    text = svg(scene(model([*labels, *HOSTILE], [(0, 1), (1, 1)])))
+    assert raster.png(text, (labels or [""])[0])[:4] == b"\x89PNG"
+    assert raster.pdf(text, "".join(HOSTILE))[:4] == b"%PDF"
+
+
 def test_sizes_of_png_and_pdf() -> None:
     pytest.importorskip("typst", reason="the extra pictures is not installed")
     empty = '<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}"/>'

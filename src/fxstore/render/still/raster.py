@@ -7,6 +7,7 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 from fxstore.errors import MissingExtraError, UsageError
+from fxstore.render.still.wording import printable
 
 _MOST_PIXELS: Final = 64_000_000
 _USUAL_SCALE, _LEAST_SCALE = 2.0, 0.5
@@ -61,7 +62,7 @@ def _made(svg: str, title: str, width: float, height: float, **options: Any) -> 
         import typst
     except ImportError as error:
         raise MissingExtraError("a picture as PNG or PDF", "pictures") from error
-    given = {"svg": svg, "title": title, "width": f"{width:.2f}", "height": f"{height:.2f}"}
+    given = {"svg": svg, "title": printable(title), "width": f"{width:.2f}", "height": f"{height:.2f}"}
     made: bytes = typst.compile(_PAGE.encode(), sys_inputs=given, **options)
     return made
 
