@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fxstore.errors import FxstoreError, MissingExtraError, QueryError, SourceError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from fxstore import metrics
+    from fxstore import datafusion, metrics, spark
     from fxstore.api import Store, connect
     from fxstore.query.result import Result
     from fxstore.recording import Recorder, Run
@@ -34,9 +34,12 @@ __all__ = [
     "StoreError",
     "UsageError",
     "connect",
+    "datafusion",
     "metrics",
+    "spark",
 ]
 
+_MODULES = frozenset({"datafusion", "metrics", "spark"})
 _HOMES = {
     "connect": "fxstore.api",
     "Store": "fxstore.api",
@@ -49,8 +52,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Imports a public name when it is first used, so that importing fxstore stays light."""
-    if name == "metrics":
-        return importlib.import_module("fxstore.metrics")
+    if name in _MODULES:
+        return importlib.import_module(f"fxstore.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'fxstore' has no attribute {name!r}")

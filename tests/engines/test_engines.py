@@ -29,7 +29,7 @@ from tests.store.records import chain, graph, metric, node, overlay, run
 pytestmark = pytest.mark.filterwarnings("ignore:run .* is left out")
 
 
-@pytest.fixture(scope="session", params=list(ENGINES))
+@pytest.fixture(scope="module", params=list(ENGINES))
 def engine(request: pytest.FixtureRequest) -> Iterator[Other]:
     with ENGINES[request.param]() as opened:
         yield opened

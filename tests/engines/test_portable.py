@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +105,14 @@ def test_hops_are_those_of_the_longest_chain(
 def test_a_circle_of_ancestors_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="more than 64 hops"):
         portable.hops([sources(tmp_path / "sources.parquet", [(0, 1), (1, 0)])])
+
+
+def test_both_are_there_when_fxstore_is_and_need_no_engine() -> None:
+    code = (
+        "import sys\n"
+        "for name in ('pyspark', 'pysail', 'datafusion'): sys.modules[name] = None\n"
+        "import fxstore\n"
+        "print(fxstore.spark.register.__module__, fxstore.datafusion.register.__module__)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["fxstore.spark", "fxstore.datafusion"], done.stderr
