@@ -16,7 +16,7 @@ from fxstore.errors import UsageError
 @click.option("--run", "runs", multiple=True, help="Run id or name; may be given several times.")
 @click.option("--stage", "stages", multiple=True, help="Stages to show, in this order; default: all.")
 @click.option("--query", help="SQL whose rows are shown beside the graphs, and highlighted in them.")
-@click.option("--color-by", metavar="OVERLAY", help="Overlay that colours the nodes.")
+@click.option("--color-by", metavar="OVERLAY", help="Overlay or metric that colours the nodes, or verdict.")
 @click.option("--title")
 @click.option("--with-sources", is_flag=True, help="Show absolute paths of source files.")
 @options.privacy
