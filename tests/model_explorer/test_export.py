@@ -127,8 +127,11 @@ def test_a_run_without_graphs_is_refused_and_a_graph_without_nodes_is_shown(app:
     with connect(":memory:") as store:
         store.commit(run({}, name="nothing"))
         store.commit(run({"s": graph([])}, name="empty"))
+        for form in ("model-explorer", "debugger", "svg"):
+            with pytest.raises(QueryError, match="run 'nothing' holds no graph"):
+                store.export(form, tmp_path / "out", run="nothing")
         with pytest.raises(QueryError, match="run 'nothing' holds no graph"):
-            written(store, tmp_path, run="nothing")
+            store.compare(run="nothing")
         assert list(tmp_path.iterdir()) == []
         folder = written(store, tmp_path, run="empty")
     assert app.losses(read(folder, "graphs.json")) == []

@@ -18,7 +18,7 @@ from fxstore.model_explorer.steps import BUDGET
 from fxstore.privacy import NODE_COLUMNS, attributes, is_public, plain
 from fxstore.query import hints
 from fxstore.query.session import Store
-from fxstore.query.stored import node_texts, node_values
+from fxstore.query.stored import need_graphs, node_texts, node_values
 from fxstore.render.columns import short_path, short_paths
 from fxstore.store import CommittedRun
 
@@ -95,8 +95,7 @@ def sources_of(store: Store, run: CommittedRun, stages: Sequence[str] | None, pu
     for stage in stages or ():
         if stage not in recorded:
             raise QueryError(f"run {run.name!r} has no stage {stage!r}", hint=hints.among(stage, recorded))
-    if not run.graph_hashes:
-        raise QueryError(f"run {run.name!r} holds no graph", hint="store.runs() lists the others")
+    need_graphs(run)
     wanted = list(dict.fromkeys(stages)) if stages else list(recorded)
     graphs = store.rows_of("_page_graphs", run.run_id, wanted).to_pylist()
     nodes, edges = _by_graph(store, "_explorer_nodes", run, wanted), _by_graph(store, "_page_edges", run, wanted)

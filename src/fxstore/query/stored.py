@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from fxstore.errors import QueryError
 from fxstore.query.session import Store
+from fxstore.store import CommittedRun
 
 Sets = list[list[tuple[int, bool]]]
 
@@ -57,8 +59,19 @@ class NodeValues:
     texts: dict[int, str] = field(default_factory=dict)
 
 
+def need_graphs(run: CommittedRun) -> None:
+    """Raises a QueryError where a run holds no graph: it was given none, or broke off before its first one."""
+    if not run.graph_hashes:
+        raise QueryError(f"run {run.name!r} holds no graph", hint="store.runs() lists the others")
+
+
 def graphs_of(store: Store, run_id: str, stages: Sequence[str]) -> dict[str, list[StoredGraph]]:
-    """Returns the graphs of each of some stages: top graphs first, then the nested ones."""
+    """Returns the graphs of each of some stages: top graphs first, then the nested ones.
+
+    Raises:
+        QueryError: The run holds no graph.
+    """
+    need_graphs(store.existing_run(run_id))
     graphs = store.rows_of("_page_graphs", run_id, list(stages)).to_pylist()
     nodes = _by_graph(store.rows_of("_page_nodes", run_id, list(stages)))
     edges = _by_graph(store.rows_of("_page_edges", run_id, list(stages)))
