@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from fxstore import Store, connect
 from fxstore.errors import UsageError
-from fxstore.store import Catalog, collecting, publishing, write_run
+from fxstore.store import Catalog, Directory, collecting, publishing, write_run
 from tests.query.conftest import tiny
 from tests.store.records import graph, run
 from tests.store.test_store import files, small_run
@@ -227,3 +229,55 @@ def test_a_tag_that_comes_meanwhile_counts(store: Store, monkeypatch: pytest.Mon
     monkeypatch.setattr(collecting, "drop_replaced", tagged)
     assert store.gc(keep_last=1, keep_tag="release").runs == ()
     assert names(store) == ["old", "new"]
+
+
+def test_a_reader_waits_for_a_collection_to_put_a_graph_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run is committed that relies on a graph which is moved aside just then."""
+    shutil.rmtree(store.directory.run(store.commit(A)))
+    unused, put_back = collecting._unused, collecting._return
+    seen: list[str] = []
+
+    def race(*arguments: object) -> list[Path]:
+        found = unused(*arguments)  # type: ignore[arg-type]
+        write_run(store.directory, A)
+        return found
+
+    def read() -> None:
+        with connect(store.path, read_only=True) as reader:
+            seen.extend(names(reader))
+
+    def slow(*arguments: object) -> None:
+        thread = threading.Thread(target=read)
+        thread.start()
+        time.sleep(0.2)
+        put_back(*arguments)  # type: ignore[arg-type]
+        thread.join()
+
+    monkeypatch.setattr(collecting, "_unused", race)
+    monkeypatch.setattr(collecting, "_return", slow)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert store.gc().contents == 0
+    assert seen == ["add"]
+
+
+def test_a_graph_that_is_published_while_it_collects_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer begins when the collection has asked who uses what."""
+    used, rename = publishing.used, os.rename
+    moved: list[str] = []
+
+    def race(directory: Directory) -> set[str]:
+        found = used(directory)
+        monkeypatch.setattr(publishing, "used", used)
+        write_run(store.directory, A)
+        return found
+
+    def noted(source: Path, target: Path) -> None:
+        moved.extend([str(target)] * ("aside." in str(target)))
+        rename(source, target)
+
+    monkeypatch.setattr(publishing, "used", race)
+    monkeypatch.setattr(os, "rename", noted)
+    store.gc()
+    assert names(store) == ["add"]
+    assert moved == []

@@ -51,7 +51,7 @@ def gc(store_path: str, keep_last: int | None, keep_tags: tuple[str, ...], dry_r
         done = store.gc(keep_last, keep_tags, grace=grace, dry_run=dry_run)
     for run_id in done.runs:
         click.echo(run_id)
-    click.echo(f"dry run: {done}" if dry_run else str(done), err=True)
+    click.echo(f"{'would remove' if dry_run else 'removed'}: {done}", err=True)
 
 
 @click.command()

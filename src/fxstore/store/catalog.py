@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from fxstore import tables
 from fxstore.store import manifest, segments, tagging
-from fxstore.store.directory import RUN_PREFIX, Directory
+from fxstore.store.directory import ASIDE, RUN_PREFIX, Directory
 from fxstore.store.runs import CommittedRun
 from fxstore.store.segments import Segment
 
@@ -22,6 +22,8 @@ _RUN_NAME: Final = re.compile(f"{RUN_PREFIX}([0-9a-f]{{8}})")
 _COARSE_NS: Final = 2_000_000_000
 # While others commit all the time, one listing is as good as the next.
 _LOOKS: Final = 3
+_WAITS: Final = 40
+_WAIT_S: Final = 0.05
 _UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError)
 
 
@@ -193,7 +195,13 @@ class Catalog:
                 if not os.path.lexists(self.directory.run(run_id)):
                     return None
                 self._leave_out(run_id, _said(error, "run.json"))
-        missing = self._missing({run.structure_hash: run for run in found.values()}.values())
+        structures = {run.structure_hash: run for run in found.values()}.values()
+        missing = self._missing(structures)
+        for _ in range(_WAITS):
+            if not missing or not _is_collecting(self.directory):
+                break
+            time.sleep(_WAIT_S)  # a collection puts back what came to be used meanwhile
+            missing = self._missing(structures)
         for run in [run for run in found.values() if run.structure_hash in missing]:
             self._leave_out(run.run_id, f"{missing[run.structure_hash]}: {os.strerror(errno.ENOENT)}")
             self.incomplete[run.run_id] = found.pop(run.run_id)
@@ -290,6 +298,13 @@ class Catalog:
             found = dict.fromkeys(file for run in runs for file in self.files(run, relation))
             self._all[relation] = list(found) or [str(self.directory.empty(relation))]
         return self._all[relation]
+
+
+def _is_collecting(directory: Directory) -> bool:
+    try:
+        return any(name.startswith(ASIDE) for name in os.listdir(directory.staging))
+    except FileNotFoundError:
+        return False
 
 
 def _changed(path: Path) -> int:

@@ -16,18 +16,15 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from fxstore.errors import UsageError
 from fxstore.store import manifest, publishing
 from fxstore.store.catalog import Catalog
 from fxstore.store.compacting import DOOMED, GRACE_S, doom, drop_replaced, rewrite
-from fxstore.store.directory import Directory
+from fxstore.store.directory import ASIDE, Directory
 from fxstore.store.locking import NAME as LOCK
 from fxstore.store.locking import alone
 from fxstore.store.runs import CommittedRun
-
-_ASIDE: Final = "aside."
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Collected:
 
     def __str__(self) -> str:
         contents = f"{self.contents:,} graphs and structures"
-        return f"{len(self.runs):,} runs, {contents}, {self.left_over:,} left-overs removed"
+        return f"{len(self.runs):,} runs, {contents}, {self.left_over:,} left-overs"
 
 
 def collect(
@@ -129,14 +126,17 @@ def _unused(directory: Directory, catalog: Catalog, without: set[str] | None = N
     if unknown := [*(run_id for run_id in catalog.damaged if run_id not in catalog.incomplete), *catalog.unread]:
         warnings.warn(f"graphs stay: what {unknown[0]} refers to cannot be read; see fxstore verify", stacklevel=4)
         return []
-    used = _used(directory, catalog, without or set())
+    # In this order: who has put one there said before that it uses it, or has committed by now.
     contents = [path for kind in ("graphs", "structures") for path in _contents(directory.root / kind)]
+    used = publishing.used(directory)
+    catalog.refresh(again=True)
+    used |= _referred(directory, catalog, without or set())
     return [path for path in contents if path.relative_to(directory.root).as_posix() not in used]
 
 
-def _used(directory: Directory, catalog: Catalog, without: set[str]) -> set[str]:
-    """Returns the graphs and structures that runs and writers refer to, as paths within the store."""
-    used = publishing.used(directory)
+def _referred(directory: Directory, catalog: Catalog, without: set[str]) -> set[str]:
+    """Returns the graphs and structures that runs refer to, as paths within the store."""
+    used: set[str] = set()
     for run_id, run in (catalog.committed() | catalog.incomplete).items():
         if run_id not in without:
             paths = (directory.structure(run.structure_hash), *map(directory.graph, run.graph_hashes))
@@ -157,7 +157,7 @@ def _remove_unused(directory: Directory, catalog: Catalog) -> int:
     unused = _unused(directory, catalog)
     if not unused:
         return 0
-    aside = directory.staging / f"{_ASIDE}{secrets.token_hex(8)}"
+    aside = directory.staging / f"{ASIDE}{secrets.token_hex(8)}"
     for path in unused:
         target = aside / path.relative_to(directory.root)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -165,10 +165,10 @@ def _remove_unused(directory: Directory, catalog: Catalog) -> int:
     # Writers first: one that has committed since says no more what it uses, but its run is there.
     used = publishing.used(directory)
     catalog.refresh(again=True)
-    _return(directory, aside, used | _used(directory, catalog, set()))
+    _return(directory, aside, used | _referred(directory, catalog, set()))
     removed = [path for path in unused if not path.exists()]
-    os.rename(aside, directory.staging / aside.name.replace(_ASIDE, DOOMED))
-    shutil.rmtree(directory.staging / aside.name.replace(_ASIDE, DOOMED), ignore_errors=True)
+    os.rename(aside, directory.staging / aside.name.replace(ASIDE, DOOMED))
+    shutil.rmtree(directory.staging / aside.name.replace(ASIDE, DOOMED), ignore_errors=True)
     _remove_drawings(directory, {path.name for path in removed})
     return len(removed)
 
@@ -188,7 +188,7 @@ def _return(directory: Directory, aside: Path, used: set[str] | None = None) -> 
 def _put_back(directory: Directory) -> None:
     """Undoes what a killed collection had only begun."""
     for name in sorted(os.listdir(directory.staging)):
-        if name.startswith(_ASIDE):
+        if name.startswith(ASIDE):
             _return(directory, directory.staging / name)
             shutil.rmtree(directory.staging / name)
 

@@ -41,6 +41,8 @@ FORMAT: Final = 1
 MEMORY: Final = ":memory:"
 # Engines that read Parquet know this form, and open only the runs that a query asks for.
 RUN_PREFIX: Final = "run_id="
+# What names begin with, in the staging directory, that a collection has moved aside and may put back.
+ASIDE: Final = "aside."
 
 # While others compact all the time, the next try meets what the last one found.
 _TRIES: Final = 8

@@ -64,7 +64,8 @@ class Verified:
         return pa.Table.from_pylist([asdict(one) for one in self.problems], schema=pa.schema(kinds))
 
     def __str__(self) -> str:
-        bad = f"{len(self.problems):,} problems" if self.problems else "all whole"
+        count = len(self.problems)
+        bad = f"{count:,} problem{'s' * (count > 1)}" if count else "all whole"
         return f"{self.runs:,} runs, {self.files:,} files: {bad}"
 
 
