@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fxstore import Store, connect
 from fxstore.errors import QueryError
-from fxstore.store import Catalog, manifest
+from fxstore.store import Catalog, manifest, sums
 from fxstore.store.sealing import checked, sealed
 from tests.query.conftest import tiny
 from tests.store.records import graph, metric, node, overlay, run
@@ -181,14 +183,14 @@ def test_a_query_that_is_wrong_is_still_the_users(store: Store) -> None:
 def test_the_sums_are_those_of_sha256sum(store: Store) -> None:
     if shutil.which("sha256sum") is None:
         pytest.skip("needs sha256sum")
-    for sums in store.path.rglob("SHA256SUMS"):
-        subprocess.run(["sha256sum", "--check", "--quiet", sums.name], cwd=sums.parent, check=True)
+    for listed in store.path.rglob("SHA256SUMS"):
+        subprocess.run(["sha256sum", "--check", "--quiet", listed.name], cwd=listed.parent, check=True)
 
 
 def test_a_store_without_digests_is_read_and_verified(store: Store) -> None:
     """As an early fxstore wrote it."""
-    for sums in store.path.rglob("SHA256SUMS"):
-        sums.unlink()
+    for listed in store.path.rglob("SHA256SUMS"):
+        listed.unlink()
     for path in store.directory.runs.glob("*/run.json"):
         said = json.loads(path.read_text())
         path.write_text(json.dumps({k: v for k, v in said.items() if k not in ("files", "content", "sha256")}))
@@ -226,3 +228,23 @@ def test_a_seal_is_broken_by_any_other_text(data: st.DataObject) -> None:
 def test_what_is_no_run_is_told(store: Store) -> None:
     (store.directory.runs / "notes.txt").write_text("mine")
     assert [(p.place, p.problem) for p in store.verify().problems] == [("runs/notes.txt", "it is no run, and no tag")]
+
+
+def test_the_digest_of_rows_is_that_of_their_values() -> None:
+    """However they lie in memory: in slices, in chunks, with bits for what is missing where nothing is."""
+    table = pa.table(
+        {"n": pa.array([1, None, 3, 4], pa.int32()), "v": [0.5, math.nan, -0.0, None], "t": ["a", None, "", "ü"]}
+    )
+    said = sums.of_rows({"x": table})
+    odd = pa.concat_tables([table.slice(0, 1), table.slice(1, 3)])
+    long = pa.concat_tables([table, table]).combine_chunks().slice(4, 4)
+    assert {said} == {sums.of_rows({"x": one}) for one in (odd, long, table.take([0, 1, 2, 3]))}
+    whole = pa.concat_tables([table.slice(0, 1), table.slice(2, 1)])
+    assert sums.of_rows({"x": whole}) == sums.of_rows({"x": pa.Table.from_pylist(whole.to_pylist(), table.schema)})
+    changed = [
+        table.slice(0, 3),
+        table.take([1, 0, 2, 3]),
+        table.set_column(0, "n", pa.array([1, 0, 3, 4], pa.int32())),
+    ]
+    changed.append(table.set_column(2, "t", pa.array(["a", None, "ü", ""])))
+    assert said not in {sums.of_rows({"x": one}) for one in changed}

@@ -162,7 +162,7 @@ class _Writer:
             created_at=datetime.now(UTC).isoformat(timespec="microseconds"),
             status=record.status,
             tags=dict(record.tags),
-            content=content_of(self.own),
+            content=sums.of_rows(self.own),
             versions=dict(record.versions),
             structure_hash=structure_hash,
             stages=tuple(

@@ -119,21 +119,25 @@ def rewrite(
         without: Ids of runs that are to be gone.
     """
     replaced, loose, gone = list(replaced), list(loose), set(without)
-    kept = [[run for run_id, run in one.runs.items() if run_id not in gone] for one in replaced]
-    keys: list[set[int] | None] = [{run.run_key for run in part} for part in kept]
-    folders = [
-        *zip((directory.segment(one.name) for one in replaced), keys, strict=True),
-        *((directory.run(run.run_id), None) for run in loose),
-    ]
+    kept = [run for one in replaced for run_id, run in one.runs.items() if run_id not in gone]
     # What those replaced themselves may still be there.
     names = {one.name for one in replaced} | (catalog.replaced() if replaced else set())
-    runs = [*(run for part in kept for run in part), *loose]
-    return segments.write(directory, staging, runs, partial(_rows, folders), names)
+    runs = sorted([*kept, *loose], key=lambda run: run.run_key)
+    rows = partial(_rows, directory, replaced, {run.run_key for run in loose}, runs)
+    return segments.write(directory, staging, runs, rows, names)
 
 
-def _rows(folders: Iterable[tuple[Path, set[int] | None]], relation: str) -> Iterator[pa.Table]:
-    for folder, keys in folders:
-        yield from segments.rows_of(folder, relation, keys)
+def _rows(
+    directory: Directory, replaced: list[Segment], loose: set[int], runs: list[CommittedRun], relation: str
+) -> Iterator[pa.Table]:
+    held = {
+        key: rows for one in replaced for key, rows in segments.by_run(directory.segment(one.name), relation).items()
+    }
+    for run in runs:
+        if run.run_key in loose:
+            yield from segments.by_run(directory.run(run.run_id), relation).values()
+        elif run.run_key in held:
+            yield held[run.run_key]
 
 
 def _is_whole(folder: Path, what: str) -> bool:

@@ -81,7 +81,7 @@ def rename(finished: Path, target: Path) -> bool:
 
 
 def content_of(own: Mapping[str, pa.Table]) -> str:
-    """Returns the digest of the rows of some tables: of a structure, or of a run's overlays and metrics."""
+    """Returns the digest of the tables of a structure, by which it is addressed."""
     digest = hashlib.sha256()
     for name, table in own.items():
         digest.update(f"{name}\n".encode() + content_hash(table))

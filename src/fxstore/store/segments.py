@@ -12,9 +12,11 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fxstore import tables
 from fxstore.store import manifest, parquet, sealing, sums
@@ -82,8 +84,8 @@ def write(
     """Writes a segment and publishes it by one rename.
 
     Args:
-        runs: As they were committed.
-        rows: Gives, for a relation, tables with the rows of these runs, as their files have them.
+        runs: As they were committed, by rising run key, so that an engine finds one run's row groups by their bounds.
+        rows: Gives, for a relation, tables with the rows of these runs in that order, as their files have them.
         replaces: Names of the segments that it takes the place of.
     """
     segment = Segment(secrets.token_hex(8), {run.run_id: run for run in runs}, frozenset(replaces))
@@ -114,31 +116,41 @@ def _grouped(parts: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]
         yield pa.concat_tables(waiting)
 
 
-def rows_of(folder: Path, relation: str, run_keys: set[int] | None = None) -> Iterator[pa.Table]:
-    """Yields the rows of a relation in a directory of a run or a segment.
-
-    Args:
-        run_keys: Of these runs only; default: all.
-    """
-    import pyarrow.compute as pc
-
-    keys = None if run_keys is None else pa.array(sorted(run_keys), pa.int32())
+def by_run(folder: Path, relation: str) -> dict[int, pa.Table]:
+    """Returns the rows of a relation in a directory of a run or a segment, by run key; none for runs without rows."""
     with _opened(folder / f"{relation}.parquet") as file:
-        for number in range(file.num_row_groups):
-            table = file.read_row_group(number)
-            yield table if keys is None else table.filter(pc.is_in(table["run_key"], value_set=keys))
+        table = file.read()
+    keys = table["run_key"].to_numpy()
+    if not len(keys):
+        return {}
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    ends = [*starts[1:].tolist(), len(keys)]
+    return {int(keys[start]): table.slice(start, end - start) for start, end in zip(starts.tolist(), ends, strict=True)}
+
+
+def own_tables(folder: Path, run: CommittedRun) -> dict[str, pa.Table]:
+    """Returns the overlays and metrics of one run, without their key, from its directory or its segment's."""
+    found: dict[str, pa.Table] = {}
+    for relation, schema in tables.RUN_TABLES.items():
+        with _opened(folder / f"{relation}.parquet") as file:
+            groups = [number for number in range(file.num_row_groups) if _may_hold(file, number, run.run_key)]
+            rows = file.read_row_groups(groups)
+        found[relation] = as_given(rows.filter(pc.equal(rows["run_key"], run.run_key)), schema)
+    return found
+
+
+def as_given(rows: pa.Table | None, schema: pa.Schema) -> pa.Table:
+    """Returns rows as a writer gave them: without the run's key."""
+    return schema.empty_table() if rows is None else rows.select(schema.names).cast(schema)
+
+
+def _may_hold(file: pq.ParquetFile, number: int, run_key: int) -> bool:
+    group = file.metadata.row_group(number)
+    bounds = group.column(file.schema_arrow.get_field_index("run_key")).statistics
+    return bounds is None or not bounds.has_min_max or bounds.min <= run_key <= bounds.max
 
 
 def _opened(path: Path) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(path)
-
-
-def own_tables(folder: Path, run: CommittedRun) -> dict[str, pa.Table]:
-    """Returns the overlays and metrics of one run, without their key, from its directory or its segment's."""
-    found: dict[str, Any] = {}
-    for relation, schema in tables.RUN_TABLES.items():
-        parts = [part.select(schema.names).cast(schema) for part in rows_of(folder, relation, {run.run_key})]
-        found[relation] = pa.concat_tables(parts) if parts else schema.empty_table()
-    return found

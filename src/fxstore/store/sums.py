@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from fxstore.store import parquet, sealing
 
@@ -33,6 +37,28 @@ def write(folder: Path, names: Iterable[str]) -> None:
     """Writes the digests of some files of a directory beside them."""
     lines = [f"{digest}  {name}\n" for name, digest in of_files(folder, names).items()]
     parquet.write_text("".join(lines), folder / NAME)
+
+
+def of_rows(own: Mapping[str, pa.Table]) -> str:
+    """Returns a digest of the rows of some tables of numbers and texts, however they lie in memory."""
+    digest = hashlib.sha256()
+    for name, table in own.items():
+        digest.update(f"{name} {table.num_rows}\n".encode())
+        for column in table.columns:
+            for part in _parts(pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)):
+                digest.update(part)
+    return digest.hexdigest()[:32]
+
+
+def _parts(values: pa.Array) -> Iterator[bytes]:
+    """Yields what tells a column's values: which are there, and these, one after the other."""
+    yield np.packbits(values.is_valid().to_numpy(zero_copy_only=False)).tobytes()
+    there = values.drop_null()
+    if pa.types.is_string(values.type):
+        yield pc.binary_length(there).to_numpy(zero_copy_only=False).tobytes()
+        yield "".join(there.to_pylist()).encode("utf-8", "surrogatepass")
+    else:
+        yield there.to_numpy(zero_copy_only=False).tobytes()
 
 
 def said(folder: Path) -> dict[str, str] | None:
@@ -95,7 +121,6 @@ def _wrong(path: Path, digests: dict[str, str] | str | None) -> str | None:
 
 def _unread(path: Path) -> str | None:
     """Returns why a Parquet file that has no digest cannot be read; None where it can."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:

@@ -16,9 +16,8 @@ from fxstore.store import sealing, sums
 from fxstore.store.catalog import Catalog
 from fxstore.store.directory import RELATIONS, Directory
 from fxstore.store.failing import unreadable
-from fxstore.store.publishing import content_of
 from fxstore.store.runs import CommittedRun
-from fxstore.store.segments import own_tables
+from fxstore.store.segments import as_given, by_run
 
 _AGAIN = "ingest its runs again, or merge a store that has them; fxstore gc does not touch what is damaged"
 
@@ -99,9 +98,8 @@ def _check(catalog: Catalog) -> Verified:
             if why := sums.damage(folder / name):
                 problems.append(_problem(directory, folder / name, why, run_ids))
     bad = {run_id for problem in problems for run_id in problem.runs}
-    for run in catalog.committed().values():
-        if run.run_id not in bad and (why := _contradiction(catalog, run)):
-            problems.append(_problem(directory, catalog.folder(run.run_id), why, [run.run_id]))
+    for run_id, why in _contradictions(catalog, bad):
+        problems.append(_problem(directory, catalog.folder(run_id), why, [run_id]))
     return Verified(len(catalog.runs) + len(catalog.damaged), files, tuple(sorted(problems, key=lambda p: p.place)))
 
 
@@ -133,16 +131,31 @@ def _left_out(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(f"segments/{name}", why, (), f"its runs are not readable: {_AGAIN}")
 
 
-def _contradiction(catalog: Catalog, run: CommittedRun) -> str | None:
-    """Returns why a run's rows are not those that its description tells of; its files are whole."""
-    try:
-        own = own_tables(catalog.folder(run.run_id), run)
-    except OSError as error:
-        return f"it cannot be read: {error.strerror or error}"
-    if run.content and content_of(own) != run.content:
-        return "its rows are not those that were committed"
-    if run.run_id in catalog.superseded() or catalog.is_shared(run):
-        return None
+def _contradictions(catalog: Catalog, bad: set[str]) -> Iterator[tuple[str, str]]:
+    """Yields the ids of runs whose rows are not those that their descriptions tell of, and why; their files are whole.
+
+    Args:
+        bad: Ids of runs that are known to be damaged.
+    """
+    folders: dict[Path, list[CommittedRun]] = {}
+    for run_id, run in catalog.committed().items():
+        if run_id not in bad:
+            folders.setdefault(catalog.folder(run_id), []).append(run)
+    for folder, runs in folders.items():
+        try:
+            held = {relation: by_run(folder, relation) for relation in tables.RUN_TABLES}
+        except OSError as error:
+            yield from ((run.run_id, f"it cannot be read: {error.strerror or error}") for run in runs)
+            continue
+        for run in runs:
+            own = {name: as_given(held[name].get(run.run_key), schema) for name, schema in tables.RUN_TABLES.items()}
+            if run.content and sums.of_rows(own) != run.content:
+                yield run.run_id, "its rows are not those that were committed"
+            elif not catalog.is_shared(run) and (why := _misdescribed(catalog, run)):
+                yield run.run_id, why
+
+
+def _misdescribed(catalog: Catalog, run: CommittedRun) -> str | None:
     try:
         text = (catalog.directory.run(run.run_id) / "run.json").read_text("utf-8")
         said = CommittedRun.from_json(text)
