@@ -133,10 +133,12 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     """As with a full disk, where nothing can be mounted: in a process of its own, since limits do not go up again."""
     code = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "import resource, signal, sys\n"
+        "import pyarrow.parquet\n"
         "from tests.store.test_faults import attempt, killing, open_directory, write_run\n"
         "directory = open_directory(sys.argv[1])\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # after imports, which write, too\n"
         "error = attempt(lambda d: write_run(d, killing.big_run(1)), directory)\n"
         "print(error, '|', error.hint)"
     )
