@@ -6,11 +6,15 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from fxstore import tables
+
+EXECUTED: Final = "executed"
+"""The kind of a stage that holds what was run, call by call, not a program."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Stage:
     """One point of the pipeline, with a graph per method and their nested graphs.
 
     Attributes:
-        kind: ``graph``, ``exported``, ``edge``, ``lowered``, ``runtime`` or ``trace``.
+        kind: ``graph``, ``exported``, ``edge``, ``lowered``, ``runtime``, ``trace`` or ``executed``.
         status: ``complete``, ``partial`` or ``failed``.
         note: What is missing and why, or None.
         delegates: The delegate that an instruction calls, by method and instruction; never stored as such.

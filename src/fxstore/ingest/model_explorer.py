@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from fxstore.ingest.described import Node, graph_of
 from fxstore.ingest.model_explorer_data import KEYS, KIND
-from fxstore.ingest.model_explorer_nodes import Reader, tensor_names
+from fxstore.ingest.model_explorer_nodes import Reader, attributes_of, tensor_names
 from fxstore.ingest.model_explorer_pytorch import ProgramReader, is_programs
+from fxstore.ingest.torchlens_files import is_execution
 from fxstore.ingest.typed_json import each, member, optional
-from fxstore.records import Graph, Stage
+from fxstore.records import EXECUTED, Graph, Stage
 
 
 def is_graphs(document: object) -> bool:
@@ -88,7 +89,9 @@ class _Collection:
             notes: list[str] = []
             graphs = tuple(self._graphs(name, "", None, notes, {name}))
             note = "; ".join(notes) or None
-            yield Stage(prefix + name, graphs, KIND, "partial" if notes else "complete", note)
+            rows = list(each(member(self.graphs[name], "nodes", list), dict, "a node"))
+            kind = EXECUTED if is_execution(map(attributes_of, rows)) else KIND
+            yield Stage(prefix + name, graphs, kind, "partial" if notes else "complete", note)
 
     def _graphs(
         self, name: str, path: str, parent: tuple[str, int] | None, notes: list[str], seen: set[str]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fxstore.ingest.overlays import Laid, NodeOverlay, Place, RunNodes
 from fxstore.ingest.typed_json import Malformed, member, optional
+from fxstore.records import EXECUTED
 
 KIND = "graph"
 """Kind of the stages that are read from graphs as JSON."""
@@ -66,7 +67,7 @@ def _places(run: RunNodes, graph: str | None, keys: Iterable[str]) -> list[Place
     ):
         if known and (known[0].graph.path or len({place.stage.name for place in known}) == 1):
             return known
-    others = [place for place in run.places if place.stage.kind == KIND]
+    others = [place for place in run.places if place.stage.kind in (KIND, EXECUTED)]
     asked = set(keys)
     shared = {place.base: len(asked & (_names([place]).keys() | set(_called(place)))) for place in others}
     most = max(shared.values(), default=0)

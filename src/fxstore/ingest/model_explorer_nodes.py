@@ -11,6 +11,7 @@ from typing import Final
 from fxstore.ingest.build import NO_VALUE, NOWHERE, Place, Value
 from fxstore.ingest.described import Node, Use
 from fxstore.ingest.names import op_type
+from fxstore.ingest.torchlens_files import refined
 from fxstore.ingest.typed_json import each, member, optional, typed
 from fxstore.model_explorer.names import modules_of, unescaped
 
@@ -18,6 +19,7 @@ Row = dict[str, object]
 _SHAPE: Final = re.compile(r"^(?:torch\.)?([a-z]\w*)\[(.*)\]$")
 _INPUTS: Final = frozenset({"inputs", "input", "graphinputs"})
 _OUTPUTS: Final = frozenset({"outputs", "output", "graphoutputs"})
+_BY: Final = re.compile(r"^\d+(?:x\d+)+$")
 _HIDDEN: Final = "__"
 _TAG: Final = "__tensor_tag"
 _OURS: Final = frozenset({"name", "op", "role"})
@@ -86,7 +88,7 @@ class Reader:
         namespace = optional(row, "namespace", str) or ""
         role = _role(namespace, label, str(attrs.get("op") or attrs.get("kind") or ""))
         place = NOWHERE if role == "input" and namespace.lower() in _INPUTS else self._place(namespace)
-        return Node(
+        node = Node(
             name,
             label if role in ("input", "output") else op_type(label),
             self.uses(row),
@@ -96,6 +98,7 @@ class Reader:
             place=place,
             attrs={"attrs": attrs} if attrs else {},
         )
+        return refined(node, attrs)
 
     def _place(self, namespace: str) -> Place:
         """Returns the module that a namespace stands for; ``blk:2`` is its second call."""
@@ -192,7 +195,8 @@ def _value(attrs: Mapping[str, object]) -> Value:
         dtype, shape = match[1], match[2]
     if not isinstance(dtype, str):
         return NO_VALUE
-    sizes = [part.strip(" []()'\"") for part in str(shape or "").split(",")]
+    written = str(shape or "")
+    sizes = [part.strip(" []()'\"") for part in written.split("x" if _BY.match(written) else ",")]
     return Value(dtype.removeprefix("torch."), tuple(size for size in sizes if size))
 
 

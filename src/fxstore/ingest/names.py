@@ -92,6 +92,25 @@ def source_line(stack_trace: str) -> tuple[str | None, int | None, str | None]:
     return next(reversed(own or frames), (None, None, None))
 
 
+_SPECIAL = re.compile(
+    r"^__(i(?=(?:add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift)__$))?(\w+?)__$"
+)
+
+
+def spelled(function: str) -> str:
+    """Returns a special method as the operator that it is: ``__add__`` reads ``add``, ``__isub__`` reads ``sub_``."""
+    match = _SPECIAL.match(function)
+    if not match:
+        return function
+    name = {"truediv": "div"}.get(match[2], match[2])
+    return f"{name}_" if match[1] else name
+
+
+def is_library(file: str) -> bool:
+    """Tells whether a source file is torch's, torchao's or executorch's, not the user's."""
+    return bool(_LIBRARIES.search(file))
+
+
 def module_call(key: str) -> int:
     """Returns the 1-based call of a module from its ``nn_module_stack`` key: ``L__self__b.0@1`` is the second call."""
     call = key.rpartition("@")[2] if "@" in key else ""
