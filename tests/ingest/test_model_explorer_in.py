@@ -98,7 +98,8 @@ def test_an_export_comes_in_again_as_it_went_out(program: Any, tmp_path: Path) -
     with fxstore.connect(":memory:") as store:
         again = {"exported": program, "again": tmp_path / "out" / "graphs.json"}
         store.ingest(again)
-        columns = "name, op, target, op_type, role, dtype, shape, device, module_path, module_type, module_call"
+        columns = "name, op, target, op_type, role, dtype, shape, device, module_path, module_type, module_call, "
+        columns += "attrs -> '$.module_calls', source_line"
         went, came = (
             store.sql(
                 f"SELECT {columns}, source_line, source_code FROM nodes WHERE stage = '{stage}' ORDER BY nid"

@@ -14,6 +14,7 @@ from fxstore.ingest.names import op_type
 from fxstore.ingest.torchlens_files import refined
 from fxstore.ingest.typed_json import each, member, optional, typed
 from fxstore.model_explorer.names import modules_of, unescaped
+from fxstore.model_explorer.parts import is_part
 
 Row = dict[str, object]
 _SHAPE: Final = re.compile(r"^(?:torch\.)?([a-z]\w*)\[(.*)\]$")
@@ -111,17 +112,14 @@ class Reader:
     def _ours(self, row: Row) -> Node:
         attrs = {key: unescaped(value) for key, value in attributes_of(row).items() if isinstance(value, str)}
         label, op = optional(row, "label", str) or "", attrs["op"]
-        namespace = optional(row, "namespace", str) or ""
         arguments = {key.removeprefix(_ARGUMENT): _json(value) for key, value in attrs.items() if _ARGUMENT in key}
-        modules = modules_of(namespace) if "module" in attrs else []
-        if modules and modules[0][0] == "self" and attrs["module"].partition(".")[0] != "self":
-            modules[0] = ("", modules[0][1])
         source = _LINE.fullmatch(attrs.get("source", ""))
         path = attrs.get("module", "" if "module_type" in attrs else None)
         call = attrs.get("module_call", "" if path is None else "1")
         place = Place(
             path, attrs.get("module_type"), int(call) if call.isdecimal() and len(call) < 7 else None,
             source[1] if source else attrs.get("source"), int(source[2]) if source else None, attrs.get("source_code"),
+            () if path is None else _recorded_calls(optional(row, "namespace", str) or "", path),
         )  # fmt: skip
         return Node(
             self.name(row),
@@ -154,6 +152,17 @@ def _outer_calls(modules: Iterable[tuple[str, int | None]]) -> tuple[tuple[str, 
     given = list(modules)
     paths = [".".join(name for name, _ in given[: i + 1]) for i in range(len(given) - 1)]
     return tuple((path, call) for path, (_, call) in zip(paths, given, strict=False) if call is not None and call > 1)
+
+
+def _recorded_calls(namespace: str, path: str) -> tuple[tuple[str, int], ...]:
+    """Returns the same from a namespace of ours, where the root is written as ``self`` once it is called again."""
+    modules = modules_of("/".join(part for part in namespace.split("/") if not is_part(part)))
+    root: list[tuple[str, int]] = []
+    if modules and modules[0][0] == "self" and path and ".".join(name for name, _ in modules) != path:
+        call = modules.pop(0)[1]
+        root = [("", call)] if call is not None and call > 1 else []
+    same = ".".join(name for name, _ in modules) == path
+    return (*root, *_outer_calls(modules)) if same else ()
 
 
 def _role(namespace: str, label: str, op: str) -> str:

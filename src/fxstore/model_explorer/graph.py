@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from fxstore.model_explorer.cycles import feedback
 from fxstore.model_explorer.names import INPUTS, OUTPUTS, attribute, escaped, namespace, node_ids
+from fxstore.model_explorer.parts import in_parts, is_part
 from fxstore.model_explorer.source import HELD, Edge, Row, Source, attrs_of, calls_of, values_of
 
 Json = dict[str, Any]
@@ -59,7 +60,9 @@ def key_of(row: Row) -> tuple[str, ...]:
 def graph_of(source: Source) -> Graph:
     """Returns a graph of a collection."""
     ids = node_ids(keys_of(source.nodes))
-    places, notes = _namespaces(source)
+    modules, notes = _namespaces(source)
+    places, parts, said = in_parts(modules)
+    notes += said
     uses: dict[int, list[Edge]] = defaultdict(list)
     back = feedback(source.edges)
     for edge in source.edges:
@@ -80,7 +83,7 @@ def graph_of(source: Source) -> Graph:
     payload: Json = {
         "id": source.id,
         "nodes": nodes,
-        "groupNodeAttributes": rows | group_rows(source.nodes, places),
+        "groupNodeAttributes": rows | _rows(source, modules, places) | parts,
         # The app's settings hide labels such as "Const".
         "nodeLabelsToHide": [],
     }
@@ -156,6 +159,20 @@ def _common(places: Sequence[str]) -> str:
             break
         shared.append(parts[0])
     return "/".join(shared)
+
+
+def _rows(source: Source, modules: Sequence[str], places: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Returns a row for each layer; where one stands in a part, it is its module's."""
+    rows = group_rows(source.nodes, modules)
+    if modules == places:
+        return rows
+    found: dict[str, dict[str, str]] = {}
+    for module, place in zip(modules, places, strict=True):
+        shown = place.split("/")
+        named = [i for i, part in enumerate(shown) if not is_part(part)]
+        for depth, i in enumerate(named, 1):
+            found["/".join(shown[: i + 1])] = rows["/".join(module.split("/")[:depth])]
+    return found
 
 
 def group_rows(nodes: Sequence[Row], places: Sequence[str]) -> dict[str, dict[str, str]]:
