@@ -78,13 +78,22 @@ def joint() -> Any:
     return capture_joint(torch.nn.Sequential(Block(), torch.nn.Linear(4, 2)), (torch.ones(2, 4),))
 
 
+def executed() -> Any:
+    lens = pytest.importorskip("torchlens")
+    return lens.trace(Decoder().eval(), torch.zeros(1, 2, dtype=torch.int64))
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "shared": exported(Shared(), torch.ones(1, 4)),
     "decoder": exported(Decoder(), torch.zeros(1, 2, dtype=torch.int64)),
     "branches": exported(Branches(), torch.ones(1, 4)),
     "traced": lambda: torch.fx.symbolic_trace(Block()),
     "joint": joint,
+    "executed": executed,
 }
+
+
+STEPPED = ("decoder", "executed")
 
 
 @pytest.fixture(scope="module", params=list(MODELS))
@@ -104,6 +113,9 @@ def test_every_export_passes(app: Judge, held: Store, tmp_path: Path) -> None:
     assert collections
     for payload in collections:
         assert app.losses(payload) == []
+    assert len(list(folder.glob("steps-*.json"))) == len(held.existing_run().stages) * (
+        held.existing_run().name in STEPPED
+    )
     main = json.loads((folder / "graphs.json").read_text("utf-8"))
     plain = [graph for graph in main["graphs"] if not graph["id"].endswith("(rolled)")]
     nodes, edges = (held.sql(f"SELECT count(*) FROM {relation}").fetchall()[0][0] for relation in ("nodes", "edges"))

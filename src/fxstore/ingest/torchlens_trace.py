@@ -126,12 +126,17 @@ def _argument(place: object) -> str:
 
 
 def _place(op: Any) -> Place:
-    path, call = "", 1
-    if op.modules:
-        path, _, number = str(op.modules[-1]).rpartition(":")
-        call = int(number) if number.isdecimal() else 1
+    calls = [_module_call(str(one)) for one in op.modules or ()]
+    path, call = calls[-1] if calls else ("", 1)
     file, line = next(_frames(op.code_context or ()), (None, None))
-    return Place(path, None, call, file, line)
+    outer = tuple((path, call) for path, call in calls[:-1] if call > 1)
+    return Place(path, None, call, file, line, outer_calls=outer)
+
+
+def _module_call(text: str) -> tuple[str, int]:
+    """Returns path and call of a module: ``model.0:3`` is the third call of ``model.0``."""
+    path, _, number = text.rpartition(":")
+    return path, int(number) if number.isdecimal() else 1
 
 
 def _frames(frames: Iterable[Any]) -> Iterator[tuple[str | None, int | None]]:
