@@ -66,8 +66,17 @@ def model_explorer(_: dict[str, Any]) -> dict[str, Any]:
     return {"store": store}
 
 
+def training(_: dict[str, Any]) -> dict[str, Any]:
+    import torch
+
+    pytest.importorskip("torchlens")
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.1), torch.nn.GELU(), torch.nn.Linear(4, 2))
+    return {"store": fxstore.connect(":memory:"), "model": model.train(), "inputs": (torch.ones(2, 4),)}
+
+
 GIVEN: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "layout.md": layout, "metrics.md": metrics, "fx_viewer.md": fx_viewer, "model_explorer.md": model_explorer,
+    "training.md": training,
 }  # fmt: skip
 
 
