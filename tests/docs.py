@@ -18,7 +18,7 @@ from tests.store.records import chain, graph, metric, node, overlay, run
 _JSON = re.compile(r"```json\n(.*?)```", re.S)
 PAGES = tuple(
     readme.README.parent / "docs" / name
-    for name in ("query.md", "diff.md", "gates.md", "pictures.md", "model_explorer.md", "store.md")
+    for name in ("store.md", "query.md", "diff.md", "gates.md", "pictures.md", "model_explorer.md")
 )
 
 
