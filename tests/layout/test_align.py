@@ -16,6 +16,7 @@ PANES = st.lists(st.dictionaries(st.integers(0, 8), st.integers(0, 20).map(float
 
 
 @given(PANES)
+@settings(deadline=None)
 def test_nothing_moves_up_and_what_is_lower_moves_as_far_or_further(panes: list[dict[int, float]]) -> None:
     for pane, stretch in zip(panes, align(panes), strict=True):
         moves = stretch.moves(np.array(sorted(pane.values())))
@@ -24,6 +25,7 @@ def test_nothing_moves_up_and_what_is_lower_moves_as_far_or_further(panes: list[
 
 
 @given(PANES)
+@settings(deadline=None)
 def test_two_panes_share_the_most_heights_that_any_chain_allows(panes: list[dict[int, float]]) -> None:
     panes = [*panes, {}, {}][:2]
     shared = sorted(set(panes[0]) & set(panes[1]))

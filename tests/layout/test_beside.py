@@ -34,6 +34,15 @@ def test_rows_have_the_order_that_is_wished_for_and_the_laws_hold(graph: Graph, 
         assert (np.diff(known[inside[np.argsort(drawing.x[inside])]]) >= 0).all()
 
 
+def test_each_row_has_the_order_that_is_wished_for_it_where_two_chains_change_sides() -> None:
+    """1 stands left of 2; of what follows from them, 3 right of 4: one order for both rows would be wrong in one."""
+    wishes = [None, (0.0, 60.0), (9.0, 60.0), (9.0, 120.0), (0.0, 120.0), None]
+    edges = [(0, 1), (0, 2), (1, 3), (2, 4), (3, 5), (4, 5)]
+    drawing = draw([(40, 30)] * 6, edges, ["m"] * 6, None, wishes)
+    assert drawing.x[1] < drawing.x[2]
+    assert drawing.x[4] < drawing.x[3]
+
+
 @given(any_graph(backwards=False), st.data())
 @settings(max_examples=100, deadline=None)
 def test_a_part_of_a_graph_keeps_the_rows_and_the_order_of_the_whole(graph: Graph, data: st.DataObject) -> None:

@@ -64,7 +64,7 @@ def fork_of(nids: list[int], left: int) -> Pane:
     """A node, two branches and their join; ``left`` nodes are in the first branch, one in the other."""
     join = left + 2
     edges = [(0, 1), *[(i, i + 1) for i in range(1, left)], (left, join), (0, left + 1), (left + 1, join)]
-    texts = {"name": [f"n{i}" for i in nids], "op_type": ["op"] * len(nids)}
+    texts = {"name": [f"n{i}" for i in nids], "op_type": ["op"] * len(nids), "target": ["op"] * len(nids)}
     nodes = pa.table(
         {
             "nid": nids,

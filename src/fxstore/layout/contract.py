@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from fxstore.layout.grid import Grid
@@ -16,18 +17,28 @@ class Contracted(Grid):
     rightmost one.
     """
 
-    def __init__(self, full: Grid) -> None:
-        """Contracts a grid whose rows are set, in any order."""
+    def __init__(self, full: Grid, rank: Sequence[int] = ()) -> None:
+        """Contracts a grid whose rows are set, in any order.
+
+        Args:
+            full: The grid.
+            rank: Of each cell its place in the order that rows must have, -1 for one that may stand anywhere; or
+                nothing. Of the rows of a run, no more than one says anything about their order.
+        """
         head, shift = list(range(len(full.row))), [0] * len(full.row)
         kept: list[int] = []
+        ranked = [bool(rank) and sum([rank[v] >= 0 for v in row]) > 1 for row in full.rows]
+        says = False
         for r, row in enumerate(full.rows):
-            if r and _goes_on(full, full.rows[r - 1], row):
+            if r and not (says and ranked[r]) and _goes_on(full, full.rows[r - 1], row):
+                says = says or ranked[r]
                 for v in row:
                     link = full.above[v][0]
                     u = full.upper[link]
                     head[v] = head[u]
                     shift[v] = shift[u] + full.leave[link] - full.enter[link]
             else:
+                says = ranked[r]
                 kept.append(r)
         heads = sorted([v for r in kept for v in full.rows[r]])
         number = {v: i for i, v in enumerate(heads)}
@@ -46,6 +57,10 @@ class Contracted(Grid):
         self._runs = [list(range(a, b)) for a, b in pairwise([*kept, len(full.rows)])]
         self._cells = [{of[v]: v for v in row} for row in full.rows]
         self.ins = full.ins
+        if rank:
+            self.rank = [-1] * len(heads)
+            for v in [v for r, row in enumerate(full.rows) if ranked[r] for v in row]:
+                self.rank[of[v]] = rank[v]
         self.lanes = sum([v >= len(full.row) - full.lanes for v in heads])
         self._links = [k for k, (a, b) in enumerate(zip(full.upper, full.lower, strict=True)) if of[a] != of[b]]
         offset = self._offset
@@ -61,13 +76,6 @@ class Contracted(Grid):
         """Returns where each link ends, on the cells of the full grid that it joins."""
         leave, enter = self._full.spots()
         return [leave[k] for k in self._links], [enter[k] for k in self._links]
-
-    def take_ranks(self, rank: list[int]) -> None:
-        """Sets the ranks, given those of the cells of the full grid; the first of a run that has one counts."""
-        self.rank = [-1] * len(self.row)
-        for v in range(len(rank) - 1, -1, -1):
-            if rank[v] >= 0:
-                self.rank[self._of[v]] = rank[v]
 
     def gaps(self, rows: Lists) -> Lists:
         """Returns for each row the least distances between the left borders of neighbours, in all rows of its run."""

@@ -61,9 +61,12 @@ class Grid:
 
         There is no space between lanes: their width holds it.
         """
-        width = self.width
-        side = {w: 0 if w == LANE else GAP_X // 2 for w in set(width)}
-        return [[width[a] + side[width[a]] + side[width[b]] for a, b in pairwise(row)] for row in rows]
+        width, half = self.width, GAP_X // 2
+        out: Lists = []
+        for row in rows:
+            sides = [0 if width[v] == LANE else half for v in row]
+            out.append([width[v] + a + b for v, a, b in zip(row, sides, sides[1:], strict=False)])
+        return out
 
     def spots(self) -> tuple[list[float], list[float]]:
         """Returns where on its upper, and on its lower, cell each link ends: from -.45 at the left border to .45."""

@@ -21,6 +21,8 @@ from fxstore.layout.tangle import solve_tangle
 
 MOST_LANES = 3500
 """A block whose lanes pass more rows than so many is drawn as a tangle."""
+MOST_PASSED = 100_000
+"""So is one whose wires, those of one lane each by itself, pass more rows than so many."""
 
 Corner = tuple[int, int]
 TOP, MIDDLE, BOTTOM = 0, 1, 2
@@ -75,7 +77,7 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
         structure: Equal for blocks that differ in nothing but the sizes of nodes; their cells get one order.
     """
     row = assign_rows(problem)
-    if len(problem.wires) * (max(row, default=0) - 1) > MOST_LANES and _passed(problem, row) > MOST_LANES:
+    if len(problem.wires) * (max(row, default=0) - 1) > MOST_LANES and _is_tangle(problem, row):
         return solve_tangle(problem, row)
     grid = build_grid(problem, row)
     side, head = (PAD, HEAD) if problem.boxed else (0, 0)
@@ -109,7 +111,7 @@ def _placed(problem: Problem, grid: Grid, orders: Orders, structure: int) -> lis
             free = [*[-1] * problem.ins, *rank, *[-1] * (len(grid.row) - problem.ins - len(rank))]
             if all(_ascend([free[v] for v in row]) for row in grid.rows):
                 break
-            runs.take_ranks(free)
+            runs = Contracted(grid, free)
         key = structure, tuple(grid.row[: len(problem.width)]), rank
         options = [orders[key]] if key in orders else candidate_rows(runs)
         left = place_cells(runs, options)
@@ -126,6 +128,11 @@ def _ascend(ranks: list[int]) -> bool:
 def _beside(grid: Grid) -> list[int]:
     """Returns the left border of each cell: each right of the ones before."""
     return [sum(grid.width[:v]) + v * GAP_ASIDE for v in range(len(grid.width))]
+
+
+def _is_tangle(problem: Problem, row: list[int]) -> bool:
+    passed = sum(row[wire.target] - row[wire.source] - 1 for wire in problem.wires)
+    return passed > MOST_PASSED or _passed(problem, row) > MOST_LANES
 
 
 def _passed(problem: Problem, row: list[int]) -> int:
