@@ -78,3 +78,18 @@ def test_a_hostile_record_costs_itself_only(name: str, tmp_path: Path) -> None:
     (tmp_path / "alone.log").write_bytes(LOGS[name])
     with pytest.raises(SourceError):
         adapters.read(tmp_path / "alone.log")
+
+
+def test_half_a_character_of_a_json_file_is_read_as_its_escape(tmp_path: Path) -> None:
+    text = (
+        r'[{"id": "g", "nodes": [{"id": "a\ud800", "label": "\\ud83d \ud83d\ude00 \udc00", "namespace": "n\uDFFF"}]}]'
+    )
+    (tmp_path / "g.json").write_text(text)
+    (tmp_path / "d.json").write_text(r'{"g": {"name": "t\ud800", "results": {"a\ud800": {"value": "\udc00"}}}}')
+    with fxstore.connect(":memory:") as store:
+        store.ingest({"edge": tmp_path / "g.json", "given": tmp_path / "d.json"})
+        rows = store.sql(
+            "SELECT n.name, n.target, n.module_path, m.metric, m.text FROM nodes n JOIN metrics m USING (nid)"
+            " JOIN overlays o USING (overlay_id) WHERE o.kind = 'category'"
+        ).fetchall()
+    assert rows == [("a\\ud800", "\\ud83d \U0001f600 \\udc00", "n\\uDFFF", "t\\ud800", "\\udc00")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,11 @@ from fxstore.errors import SourceError
 MAX_BYTES: Final = 128 << 20
 MAX_PARSED_BYTES: Final = 350 << 20
 _HEAD: Final = 1 << 16
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""A pair, half of one, or any other escape."""
 
 
 def head(path: Path) -> bytes:
@@ -49,13 +55,20 @@ def read_json(path: Path, hint: str, parse: Callable[[str], object] = json.loads
     if len(data) > MAX_BYTES or parsed_bytes(data) > MAX_PARSED_BYTES:
         raise SourceError(f"{path}: would take more memory than a graph may", hint=hint)
     try:
-        return parse(data.decode("utf-8-sig"))
+        return parse(_whole(data).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: is not UTF-8 at byte {error.start}", hint=hint) from None
     except RecursionError:
         raise SourceError(f"{path}: is nested too deeply", hint=hint) from None
     except ValueError as error:
         raise SourceError(f"{path}: is not JSON: {str(error)[:200]}", hint=hint) from None
+
+
+def _whole(data: bytes) -> bytes:
+    """Returns JSON in which half a character of UTF-16, which no file can hold, is the text of its escape."""
+    if _SURROGATE.search(data) is None:
+        return data
+    return _ESCAPE.sub(lambda match: b"\\" + match[0] if match[1] else match[0], data)
 
 
 def parsed_bytes(data: bytes) -> int:
