@@ -9,29 +9,20 @@ import time
 import warnings
 from collections.abc import Container, Iterable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from fxstore import tables
-from fxstore.store import manifest, segments, tagging
-from fxstore.store.directory import ASIDE, RUN_PREFIX, Directory
+from fxstore.store import listing, manifest, segments, tagging
+from fxstore.store.directory import RUN_PREFIX, Directory
 from fxstore.store.runs import CommittedRun
 from fxstore.store.segments import Segment
 
 _RUN_NAME: Final = re.compile(f"{RUN_PREFIX}([0-9a-f]{{8}})")
 # A directory's time may be as coarse as this; one that changed within it before we looked may change again unseen.
 _COARSE_NS: Final = 2_000_000_000
-# While others commit all the time, one listing is as good as the next.
-_LOOKS: Final = 3
 _WAITS: Final = 40
 _WAIT_S: Final = 0.05
 _UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError)
-
-
-class _Names(NamedTuple):
-    """What a store's directories list: of runs and their tags, and of segments."""
-
-    beside_runs: frozenset[str]
-    segments: frozenset[str]
 
 
 class Catalog:
@@ -59,7 +50,7 @@ class Catalog:
         self._committed: dict[str, CommittedRun] = {}
         self._segments: dict[str, Segment] = {}
         self._folders: dict[str, str] = {}
-        self._seen: _Names | None = None
+        self._seen: listing.Names | None = None
         self._unchanged_since: tuple[int, int] | None = None
         self._present: set[str] = set()
         self._names: dict[str, str] = {}
@@ -87,7 +78,7 @@ class Catalog:
         self._arrange()
         return True
 
-    def _take_in(self, found: _Names) -> bool:
+    def _take_in(self, found: listing.Names) -> bool:
         """Reads what is new; returns False where some of it was taken away after it was listed."""
         self._seen = found
         if not self._read_segments(found.segments):
@@ -104,17 +95,17 @@ class Catalog:
         self._committed = kept | (read or {})
         return read is not None
 
-    def _list(self, again: bool) -> _Names | None:
+    def _list(self, again: bool) -> listing.Names | None:
         """Returns the names of runs, tags and segments; None where none can have come or gone since the last time.
 
         Runs first: what a compaction takes away from there is in a segment before.
         """
         self.directory.update(again)
         before = time.time_ns()
-        changed = _changed(self.directory.runs), _changed(self.directory.segments)
+        changed = listing.changed(self.directory.runs), listing.changed(self.directory.segments)
         if changed == self._unchanged_since and not again:
             return None
-        found = _Names(_listed(self.directory.runs), segments.names(self.directory))
+        found = listing.Names(listing.listed(self.directory.runs), segments.names(self.directory))
         self._unchanged_since = changed if before - max(changed) > _COARSE_NS else None
         return found
 
@@ -198,7 +189,7 @@ class Catalog:
         structures = {run.structure_hash: run for run in found.values()}.values()
         missing = self._missing(structures)
         for _ in range(_WAITS):
-            if not missing or not _is_collecting(self.directory):
+            if not missing or not listing.is_collecting(self.directory):
                 break
             time.sleep(_WAIT_S)  # a collection puts back what came to be used meanwhile
             missing = self._missing(structures)
@@ -298,30 +289,6 @@ class Catalog:
             found = dict.fromkeys(file for run in runs for file in self.files(run, relation))
             self._all[relation] = list(found) or [str(self.directory.empty(relation))]
         return self._all[relation]
-
-
-def _is_collecting(directory: Directory) -> bool:
-    try:
-        return any(name.startswith(ASIDE) for name in os.listdir(directory.staging))
-    except FileNotFoundError:
-        return False
-
-
-def _changed(path: Path) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except FileNotFoundError:
-        return 0
-
-
-def _listed(path: Path) -> frozenset[str]:
-    """Returns the names in a directory; as they stood at one time, as far as its time tells."""
-    for _ in range(_LOOKS):
-        before = _changed(path)
-        found = frozenset(os.listdir(path))
-        if _changed(path) == before:
-            break
-    return found
 
 
 def _said(error: Exception, name: str) -> str:
