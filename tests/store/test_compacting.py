@@ -253,7 +253,7 @@ ROWS = """
 STEPS = st.lists(st.sampled_from(["commit", "tag", "compact", "compact later", "gc", "keep", "reopen"]), max_size=10)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_any_order_of_what_keeps_a_store(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, steps: list[str]

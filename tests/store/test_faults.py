@@ -44,7 +44,7 @@ def test_any_operation_that_fails(base: Path, tmp_path: Path, work: str, kind: s
     fail_at(base, tmp_path, work, kind, killing.places(base, work, every=True))
 
 
-@pytest.mark.parametrize(("work", "kind"), [(work, kind) for work in WORKS for kind in ("io", "full")])
+@pytest.mark.parametrize(("work", "kind"), list(zip(WORKS, ["full", "io", "full", "io", "full"], strict=True)))
 def test_some_operations_that_fail(base: Path, tmp_path: Path, work: str, kind: str) -> None:
     fail_at(base, tmp_path, work, kind, killing.places(base, work, every=False))
 

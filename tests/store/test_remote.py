@@ -137,20 +137,20 @@ def test_it_cannot_be_written(local: Store, there: str) -> None:
 
 
 def test_what_is_committed_compacted_and_removed_there_is_seen(
-    local: Store, url: str, monkeypatch: pytest.MonkeyPatch
+    local: Store, there: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "LISTED_S", 0.0)
-    upload(local, url)
-    with connect(url) as store:
+    upload(local, there)
+    with connect(there) as store:
         assert len(store.runs()) == 4
         local.commit(tiny("five"))
-        upload(local, url)
+        upload(local, there)
         assert len(store.runs()) == 5
         local.compact(grace=0)
-        upload(local, url)
+        upload(local, there)
         assert answers(store) == answers(local)
         local.gc(keep_last=1, grace=0)
-        upload(local, url)
+        upload(local, there)
         assert [run.name for run in store.committed_runs()] == [run.name for run in local.committed_runs()]
 
 

@@ -72,7 +72,7 @@ def files_of(path: Path) -> list[Path]:
     return [*found, path / "MANIFEST.json"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_flipped_bit_is_found(store: Store, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(files_of(store.path)))
@@ -87,7 +87,7 @@ def test_any_flipped_bit_is_found(store: Store, data: st.DataObject) -> None:
     assert not store.verify().problems
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_truncated_or_missing_file_is_found(store: Store, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([path for path in files_of(store.path) if path.name != "MANIFEST.json"]))
@@ -209,6 +209,7 @@ def test_an_empty_file_that_is_damaged_is_told(store: Store) -> None:
     assert [problem.place for problem in store.verify().problems] == ["empty/metrics.parquet"]
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.text(), st.text() | st.integers()), st.sampled_from([None, 1]))
 def test_a_seal_holds_what_was_sealed(said: dict[str, object], indent: int | None) -> None:
     text = sealed(json.dumps(said, indent=indent, ensure_ascii=False)) if said else sealed('{"a": 1}')
