@@ -79,11 +79,11 @@ def _serve(folder: Path, host: str, port: int, running: str | None, no_open: boo
 
     served = None if running is not None else serving.server(folder, host, port)
     address = serving.address_at(running or "", folder) if served is None else serving.address(served, folder)
-    click.echo(address)
-    click.echo("Ctrl+C ends it, and removes what was written for it.", err=True)
-    if not no_open:
-        webbrowser.open_new_tab(address)
     try:
+        click.echo(address)
+        click.echo("Ctrl+C ends it, and removes what was written for it.", err=True)
+        if not no_open:
+            webbrowser.open_new_tab(address)
         if served is None:
             threading.Event().wait()
         else:
