@@ -15,7 +15,7 @@ import fxstore
 
 pytest.importorskip("executorch")
 DOCS = Path(__file__).parents[2] / "docs"
-ELSEWHERE = {"adapters.md"}  # test_adapters_docs.py
+ELSEWHERE = {"adapters.md", "spark.md"}  # test_adapters_docs.py, engines/test_docs.py
 CODE = {
     page.name: found
     for page in sorted(DOCS.glob("*.md"))
@@ -60,6 +60,15 @@ def fx_viewer(_: dict[str, Any]) -> dict[str, Any]:
     return {"float_gm": module, "quantized_gm": module, "store": store, "nid": nid}
 
 
+def embedding(_: dict[str, Any]) -> dict[str, Any]:
+    import torch
+
+    from fxstore.fx_viewer import FXGraphExporter, runtime_js
+
+    exporter = FXGraphExporter(torch.fx.symbolic_trace(torch.nn.ReLU()))
+    return {"runtime_js": runtime_js, "float_graph": exporter, "edge_graph": exporter}
+
+
 def model_explorer(_: dict[str, Any]) -> dict[str, Any]:
     store = fxstore.connect(":memory:")
     store.commit(docs.night("monday", 0.9999, 1.0))
@@ -76,7 +85,7 @@ def training(_: dict[str, Any]) -> dict[str, Any]:
 
 GIVEN: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "layout.md": layout, "metrics.md": metrics, "fx_viewer.md": fx_viewer, "model_explorer.md": model_explorer,
-    "training.md": training,
+    "training.md": training, "embedding.md": embedding,
 }  # fmt: skip
 
 
