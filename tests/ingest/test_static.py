@@ -62,13 +62,38 @@ def test_a_symbolic_size_is_a_reason() -> None:
     assert found["linear"] == {"flops": "symbolic shape", "activation_bytes": "symbolic shape", "parameters": 16}
 
 
-def test_weights_without_a_recorded_shape_are_a_reason() -> None:
+def test_a_weight_without_a_recorded_shape_has_that_of_its_tensor() -> None:
     module = torch.export.export(nn.Linear(3, 4).eval(), (torch.randn(2, 3),)).module()
     for node in module.graph.nodes:
         if node.op == "get_attr":
             node.meta.pop("val", None)
-    found = costs(module)["linear"]
-    assert found == {"flops": 56, "activation_bytes": 32, "parameters": "no shape is recorded"}
+    assert costs(module)["linear"] == {"flops": 56, "activation_bytes": 32, "parameters": 16}
+
+
+def test_quantisers_leave_no_shapes_and_all_operators_have_costs() -> None:
+    import torch.ao.quantization.fx._decomposed  # registers the operators
+
+    class Quantised(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("codes", torch.ones(4, 3, dtype=torch.int8))
+
+        def forward(self, x: Any) -> Any:
+            q = torch.ops.quantized_decomposed
+            x = q.dequantize_per_tensor(q.quantize_per_tensor(x, 0.1, 0, -8, 7, torch.int16), 0.1, 0, -8, 7, torch.int16)
+            scales, zeros = torch.ones(4), torch.zeros(4, dtype=torch.int64)
+            weight = q.dequantize_per_channel(self.codes, scales, zeros, 0, -8, 7, torch.int8)
+            return nn.functional.linear(x, weight)
+
+    module = torch.export.export(Quantised(), (torch.randn(2, 3),)).module()
+    for node in module.graph.nodes:
+        if "quantize" in node.name or node.op == "get_attr":
+            node.meta.pop("val", None)
+    found = costs(module)
+    assert found["quantize_per_tensor"] == {"flops": 6, "activation_bytes": 12, "parameters": 0}
+    assert found["dequantize_per_tensor"] == {"flops": 6, "activation_bytes": 24, "parameters": 0}
+    assert found["dequantize_per_channel"] == {"flops": 12, "activation_bytes": 48, "parameters": 0}
+    assert found["linear"] == {"flops": 2 * 2 * 4 * 3, "activation_bytes": 32, "parameters": 12}
 
 
 def test_a_circle_of_transposes_ends() -> None:

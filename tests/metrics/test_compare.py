@@ -137,6 +137,13 @@ def test_codes_are_never_compared_with_real_numbers() -> None:
     assert one(codes, reference, "cosine", reference_qparams=QParams(0.05, 10)).value >= 0.999
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.bool_])
+def test_positions_and_truth_values_are_numbers_beside_floats(kind: type) -> None:
+    whole = np.array([0, 1, 1, 0, 1]).astype(kind)
+    assert one(whole, whole.astype(np.float32), "mse").value == 0.0
+    assert one(whole.astype(np.float32) + np.float32(0.5), whole, "mse").value == 0.25
+
+
 def test_per_channel_scales_go_along_their_axis() -> None:
     codes = np.array([[1, 2], [3, 4]], np.int8)
     real = codes * np.array([[0.5], [2.0]])
@@ -348,3 +355,21 @@ def test_law_never_raises_and_every_answer_is_consistent(reference: object, valu
         assert (m.number is None) == (m.status == "not_measured")
         assert m.status == "ok" or m.reason
         assert m.number is None or math.isfinite(m.number) or m.status == "non_finite" or m.reason
+
+
+ALONE = """
+import time
+import numpy as np
+from fxstore.metrics import compare, describe
+reference = np.random.default_rng(0).normal(size=1 << 22).astype(np.float32)
+value = reference * np.float32(1.01)
+own, total = time.thread_time(), time.process_time()
+compare(reference, value), describe(value)
+print((time.process_time() - total) / (time.thread_time() - own))
+"""
+
+
+def test_no_other_thread_works_on_a_comparison() -> None:
+    """Threads of a BLAS that wait for each other took a hundred times the time where the machine was busy."""
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 1.2

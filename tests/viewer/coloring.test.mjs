@@ -86,7 +86,7 @@ test("stages that a metric is not of are neither no data nor counted", () => {
   assert.equal(coloring.buckets[5], NO_DATA);
   assert.deepEqual(
     specialEntries(coloring).map(({ text }) => text),
-    ["not compared 1", "no data 1", "other stages"],
+    ["no number 1", "no data 1", "other stages"],
   );
   assert.equal(metricText(scene, coloring, 0), "not of this stage");
 });
@@ -138,7 +138,7 @@ for (const theme of Object.values(THEMES)) {
   });
 
   for (const eyes of Object.keys(SEEN_BY)) {
-    test(`${theme.name}, ${eyes}: NaN, infinite, not compared and no data differ from each other and from every number`, () => {
+    test(`${theme.name}, ${eyes}: NaN, infinite, no number and no data differ from each other and from every number`, () => {
       const { nan, inf, nodata, missing } = theme.graph;
       const special = [nan, inf, nodata, missing];
       for (const [i, a] of special.entries())
@@ -181,7 +181,7 @@ test("a metric in words", () => {
   const coloring = metricColoring(scene, 0);
   assert.deepEqual(
     [0, 2, 3, 4, 5].map((node) => metricText(scene, coloring, node)),
-    ["0.5", "NaN", "∞", "not compared: too large", "no data"],
+    ["0.5", "NaN", "∞", "no number: too large", "no data"],
   );
 });
 

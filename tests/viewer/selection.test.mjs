@@ -104,7 +104,7 @@ test("details: one cell per pane in view, tinted where it differs, rows without 
   );
   assert.deepEqual(
     row("cosine · run").cells.map((cell) => cell.text),
-    ["0.5", "∞", "not compared: too large"],
+    ["0.5", "∞", "no number: too large"],
   );
   assert.equal(row("dtype"), undefined);
   assert.deepEqual(detailRows(scene, selectionOf(scene, 0), [2], []).find((r) => r.label === "name").cells.length, 1);

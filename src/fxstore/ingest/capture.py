@@ -203,7 +203,7 @@ class _Capture:
             told.targets.get(node.name) or target,
             "delegate" if delegate else role if main == "op" else main,
             kind=kind,
-            values=values_of(node),
+            values=values_of(node, held),
             place=self._place(node),
             backend=delegate or (scope.backend if node.op == "call_function" else None),
             attrs=attrs | told.attrs.get(node.name, {}),

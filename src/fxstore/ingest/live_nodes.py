@@ -50,9 +50,15 @@ def _has_ports(node: fx.Node) -> bool:
     return not isinstance(node.meta.get("val"), torch.Tensor)
 
 
-def values_of(node: fx.Node) -> tuple[Value, ...]:
-    """Returns what a node gives, one per port."""
+def values_of(node: fx.Node, held: object = None) -> tuple[Value, ...]:
+    """Returns what a node gives, one per port.
+
+    Args:
+        held: What the module has in the attribute that the node reads; it tells where the node's metadata do not.
+    """
     value = node.meta.get("val")
+    if value is None and node.op == "get_attr" and isinstance(held, torch.Tensor):
+        value = held
     if isinstance(value, (list, tuple)):
         return tuple(_value(item) for item in value) or (Value(),)
     return (_value(value),)

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fxstore.ingest.measure import Pair
+from fxstore.ingest.unpaired import Unpaired
 from fxstore.records import Structure
 
 Key = tuple[str, str, int]
 """Path of the graph, name of the node, output port."""
+Value = tuple[int, int]
+"""Ordinal of a node, output port."""
 
-_CONSTANT = frozenset({"parameter", "buffer", "constant"})
+CONSTANT = frozenset({"parameter", "buffer", "constant"})
 _MEASURED = frozenset({"input", "op", "symint", "delegate"})
+_DEEPEST = 4
 
 
 class Nodes:
-    """The nodes of one stage and one method, by ordinal."""
+    """The nodes of one method by ordinal.
 
-    def __init__(self, structure: Structure, stage: str, method: str) -> None:
+    Args:
+        stage: Only of this stage; None: of all.
+    """
+
+    def __init__(self, structure: Structure, stage: str | None, method: str) -> None:
         self.key: dict[int, tuple[str, str]] = {}
         self.op_type: dict[int, str] = {}
         self.role: dict[int, str] = {}
         rows = structure.tables["graphs"].select(["stage", "method", "path", "base"]).to_pylist()
         for graph, row in zip(structure.graphs, rows, strict=True):
-            if row["stage"] != stage or row["method"] != method:
+            if stage not in (None, row["stage"]) or row["method"] != method:
                 continue
             nodes = graph.nodes
             for i, name in enumerate(nodes["name"].to_pylist()):
@@ -37,72 +45,101 @@ def value_pairs(structure: Structure, reference: str, stage: str, method: str) -
     """Returns what to compare of a stage: each value that has one in the reference, and the rest with a reason.
 
     A value that several nodes of the stage hold (an operator's port and the ``getitem`` that reads it) is measured
-    once, at the operator; a delegate's at its ``getitem``, which names one port.
+    once, at the operator; a delegate's at its ``getitem``, which names one port, too. Codes that are read back are
+    measured against what was quantised.
     """
     theirs, ours = Nodes(structure, reference, method), Nodes(structure, stage, method)
+    classes = _Classes(structure, method)
     pairs: list[Pair[Key]] = []
-    same: dict[int, str] = {}
-    for members in _classes(structure):
-        refs = [(node, port) for node, port, _ in members if node in theirs.key]
-        values = [(node, port) for node, port, evidence in members if node in ours.key and evidence != "observer"]
-        if not refs or not values:
+    same: dict[int, int] = {}
+    for members, refs in classes.compared(theirs, ours):
+        chosen = _representatives(ours, members)
+        holder = min(chosen, key=lambda value: (ours.role[value[0]] == "input", value))[0]
+        same |= {node: holder for node, _ in members if node not in same}
+        if not refs:
             continue
         ref, ref_port = _representative(theirs, refs)
-        chosen = _representatives(ours, values)
-        same |= {node: f"same value as {ours.key[chosen[0][0]][1]}" for node, _ in values}
         for node, port in chosen:
-            if ours.role[node] not in _CONSTANT:
+            if ours.role[node] not in CONSTANT:
                 pairs.append(Pair((*theirs.key[ref], ref_port), (*ours.key[node], port), ref, node, port))
-    pairs.extend(_dequantised(ours, structure, pairs))
+    why = Unpaired(structure, reference, stage, method, pairs, same, classes.inputs)
     paired = {pair.ordinal for pair in pairs}
-    pairs.extend(_unpaired(ours, paired, same, structure, reference, stage))
+    for node, key in ours.key.items():
+        if node not in paired and ours.role[node] in _MEASURED | CONSTANT:
+            pairs.append(Pair(None, (*key, 0), None, node, 0, why.reason(node)))
     return sorted(pairs, key=lambda pair: (pair.ordinal, pair.port))
 
 
-def _dequantised(ours: Nodes, structure: Structure, pairs: list[Pair[Key]]) -> Iterator[Pair[Key]]:
-    """Yields pairs of dequantizes that nothing else relates: with the reference of the value that was quantised.
+class _Classes:
+    """The value classes of one method; a value that is alone is a class of its own."""
 
-    A prepared stage relates them by its observers; without one, the codes that they read do.
-    """
-    read = _first_inputs(structure, ours)
-    by_value = {(pair.ordinal, pair.port): pair for pair in pairs}
-    paired = {pair.ordinal for pair in pairs}
-    origin = {node: read[node] for node in read if ours.op_type[node] == "getitem"}
-    for node, (codes, port) in read.items():
-        if node in paired or ours.op_type[node] != "dequantize_per_tensor":
-            continue
-        source = read.get(codes) if ours.op_type[codes] == "quantize_per_tensor" and port == 0 else None
-        found = by_value.get(source) or by_value.get(origin.get(source[0], source)) if source is not None else None
-        if found is not None and found.reference is not None and found.reason is None:
-            yield Pair(found.reference, (*ours.key[node], 0), found.ref, node, 0)
+    def __init__(self, structure: Structure, method: str) -> None:
+        self.nodes = Nodes(structure, None, method)
+        self.inputs = first_inputs(structure, self.nodes)
+        self._members: dict[int, list[Value]] = defaultdict(list)
+        self._observed: dict[int, list[Value]] = defaultdict(list)
+        self._of: dict[Value, int] = {}
+        table = structure.tables["value_classes"]
+        columns = (table[c].to_pylist() for c in ("value_class", "ordinal", "port", "evidence"))
+        for number, node, port, evidence in zip(*columns, strict=True):
+            if evidence == "observer":
+                self._observed[number].append((node, port))
+            else:
+                self._members[number].append((node, port))
+                self._of[node, port] = number
+
+    def compared(self, theirs: Nodes, ours: Nodes) -> Iterator[tuple[list[Value], list[Value]]]:
+        """Yields, for each class of a stage, its values there and those of the reference."""
+        alone = [[(n, 0)] for n in ours.key if self._dequantises(n) and (n, 0) not in self._of]
+        for members in [*self._members.values(), *alone]:
+            if values := [value for value in members if value[0] in ours.key]:
+                yield values, self._references(members, theirs)
+
+    def _references(self, members: Sequence[Value], theirs: Nodes) -> list[Value]:
+        """Returns the reference's values of a class: of several quantisations, of what was quantised first."""
+        for _ in range(_DEEPEST):
+            number = self._of.get(members[0])
+            refs = [v for v in (*members, *self._observed.get(number, ())) if v[0] in theirs.key]
+            if refs:
+                return refs
+            if (source := self._quantised(members)) is None:
+                return []
+            members = self._all(source)
+        return []
+
+    def _quantised(self, members: Sequence[Value]) -> Value | None:
+        """Returns the value whose codes a class is read from, or None."""
+        for node, _ in members:
+            if self._dequantises(node) and node in self.inputs:
+                for quantise, port in self._all(self.inputs[node]):
+                    if port == 0 and self.nodes.op_type.get(quantise, "").startswith("quantize_"):
+                        return self.inputs.get(quantise)
+        return None
+
+    def _all(self, value: Value) -> list[Value]:
+        return self._members[self._of[value]] if value in self._of else [value]
+
+    def _dequantises(self, node: int) -> bool:
+        return self.nodes.op_type.get(node, "").startswith("dequantize_")
 
 
-def _first_inputs(structure: Structure, nodes: Nodes) -> dict[int, tuple[int, int]]:
+def first_inputs(structure: Structure, nodes: Nodes) -> dict[int, Value]:
     """Returns node and port of the first value that each node reads."""
-    found: dict[int, tuple[int, int]] = {}
-    bases = structure.tables["graphs"]["base"].to_pylist()
-    for graph, base in zip(structure.graphs, bases, strict=True):
-        if base in nodes.key:
-            for edge in graph.edges.to_pylist():
-                found.setdefault(base + edge["dst"], (base + edge["src"], edge["src_port"]))
+    found: dict[int, Value] = {}
+    for graph, base in zip(structure.graphs, structure.tables["graphs"]["base"].to_pylist(), strict=True):
+        if base not in nodes.key:
+            continue
+        columns = (graph.edges[c].to_pylist() for c in ("dst", "src", "src_port"))
+        for dst, src, port in zip(*columns, strict=True):
+            found.setdefault(base + dst, (base + src, port))
     return found
 
 
-def _classes(structure: Structure) -> Iterator[list[tuple[int, int, str | None]]]:
-    """Yields the members of each class; those with the evidence ``observer`` are references only."""
-    classes: dict[int, list[tuple[int, int, str | None]]] = defaultdict(list)
-    table = structure.tables["value_classes"]
-    columns = (table[c].to_pylist() for c in ("value_class", "ordinal", "port", "evidence"))
-    for number, node, port, evidence in zip(*columns, strict=True):
-        classes[number].append((node, port, evidence))
-    yield from classes.values()
-
-
-def _representative(nodes: Nodes, members: list[tuple[int, int]]) -> tuple[int, int]:
+def _representative(nodes: Nodes, members: Sequence[Value]) -> Value:
     return min(members, key=lambda member: (_passes_on(nodes, member[0]), member))
 
 
-def _representatives(nodes: Nodes, members: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _representatives(nodes: Nodes, members: Sequence[Value]) -> list[Value]:
     """Returns the operators that hold the value, in nested graphs too; without any, the node that reads it."""
     computing = [member for member in members if not _passes_on(nodes, member[0])]
     top = [member for member in members if not nodes.key[member[0]][0] and nodes.op_type[member[0]] == "getitem"]
@@ -116,27 +153,3 @@ def _passes_on(nodes: Nodes, node: int) -> int:
     if nodes.role[node] == "delegate" or nodes.op_type[node] == "alloc":
         return 2
     return int(nodes.op_type[node] == "getitem")
-
-
-def _unpaired(
-    ours: Nodes, paired: set[int], same: dict[int, str], structure: Structure, reference: str, stage: str
-) -> Iterator[Pair[Key]]:
-    stages = list(dict.fromkeys(structure.tables["graphs"]["stage"].to_pylist()))
-    later = stages[stages.index(stage) :]
-    reasons = {
-        row["ordinal"]: row["reason"]
-        for row in structure.tables["unmatched"].to_pylist()
-        if row["towards"] not in later
-    }
-    for node, key in ours.key.items():
-        if node in paired or ours.role[node] not in _MEASURED | _CONSTANT:
-            continue
-        if ours.role[node] in _CONSTANT:
-            reason = "constant"
-        elif ours.role[node] == "delegate":
-            reason = "measured at its outputs"
-        elif ours.op_type[node].startswith("quantize_"):
-            reason = "integer codes: measured where they are dequantised"
-        else:
-            reason = same.get(node) or reasons.get(node) or f"no value in {reference} to compare with"
-        yield Pair(None, (*key, 0), None, node, 0, reason)

@@ -54,6 +54,7 @@ _MOVING: Final = _names(
 )
 _GIVES_NONE: Final = ("_assert", "sym_constrain", "_functional_assert", "_functional_sym", "sym_size")
 _METRICS: Final = (("flops", "flop"), ("activation_bytes", "bytes"), ("parameters", "1"))
+_QUANTISES: Final = re.compile(r"(de)?quantize_(per_tensor|per_channel|affine)")
 _PASSES_WEIGHTS: Final = re.compile(
     r"^(de)?quantize_|Observer$|FakeQuantize$|^(permute|transpose|t|view|getitem|detach|_to_copy|_clone_dim_order)(_copy)?$"
 )
@@ -107,6 +108,22 @@ class _Operators:
         edges = (graph.edges[c].to_pylist() for c in ("src", "src_port", "dst", "dst_arg"))
         for src, port, dst, arg in zip(*edges, strict=True):
             self.inputs[dst].append((src, port, arg))
+        self._infer()
+
+    def _infer(self) -> None:
+        """Fills in shape and dtype of quantize and dequantize operators, which a quantiser puts in without any."""
+        for i, kind in enumerate(self.kind):
+            if self.shape[i] is None and _QUANTISES.match(kind) and self._source(i) < i:
+                self.shape[i] = self._shape_of(*self.inputs[i][0][:2])
+                self.dtype[i] = self.dtype[i] or self._quantised_dtype(i)
+
+    def _quantised_dtype(self, i: int) -> str | None:
+        """A dequantize gives float32 unless it is told otherwise; a quantize names the dtype of its codes last."""
+        if self.kind[i].startswith("dequantize_"):
+            return "float32"
+        arguments: Mapping[str, object] = json.loads(self.attrs[i] or "{}").get("args", {})
+        named = [str(value) for value in arguments.values() if str(value).startswith("torch.")]
+        return named[-1].removeprefix("torch.") if named else None
 
     def counted(self) -> list[tuple[int, tuple[float | str, float | str, float | str]]]:
         """Returns position, FLOPs, activation bytes and parameters of each operator, or the reason for no number."""
@@ -244,6 +261,6 @@ def _passes(kind: str) -> bool:
 def _counting(kind: str) -> tuple[str, str]:
     """Returns an operator without the marks of its dialect, and what its FLOPs are counted of."""
     plain = kind.removesuffix("_copy").rstrip("_") or kind
-    if plain in _MOVING or plain.endswith(("Observer", "FakeQuantize")):
+    if plain in _MOVING or kind in _MOVING or plain.endswith(("Observer", "FakeQuantize")):
         return plain, "nothing"
     return plain, "results" if plain in _POINTWISE else "operands" if plain in _REDUCING else "products"

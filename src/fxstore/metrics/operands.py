@@ -17,6 +17,8 @@ Array = npt.NDArray[Any]
 
 _MAX_LAYOUT_RANK = 4
 _PROBE = 64
+# Of a bias, in bytes; an integer of 64 bits is a position or an index, and a number as it is.
+_WIDEST_CODE = 4
 
 
 class NoNumberError(Exception):
@@ -116,11 +118,12 @@ def aligned(
 
 def _check_kinds(ref: Operand, val: Operand, left: Array, right: Array) -> None:
     """Codes are never compared with real numbers, nor with codes of another scale."""
-    codes = [left.dtype.kind in "iub", right.dtype.kind in "iub"]
-    if codes == [True, True] or codes == [False, False]:
+    whole = [array.dtype.kind in "iub" for array in (left, right)]
+    if whole[0] == whole[1]:
         return
-    integer, real = (ref, val) if codes[0] else (val, ref)
-    if integer.typed and real.typed:
+    integer, real = (ref, val) if whole[0] else (val, ref)
+    may_be_code = integer.array.dtype.kind != "b" and integer.array.dtype.itemsize <= _WIDEST_CODE
+    if may_be_code and integer.typed and real.typed:
         raise NoNumberError(f"dtype {integer.array.dtype} vs {real.array.dtype}, no scale")
 
 

@@ -182,7 +182,7 @@ export function specialEntries({ counts }) {
   const entries = [
     [[NAN], "NaN", "not a number"],
     [[PLUS_INF, MINUS_INF], "±∞", "infinite"],
-    [[MISSING], "not compared", "there is a reason why there is no number; the details tell it"],
+    [[MISSING], "no number", "there is a reason why there is no number; the details tell it"],
     [[NO_DATA], "no data", "nodes of a measured stage about which nothing is known"],
     [[OTHER], "other stages", "stages that this metric is not of"],
   ];

@@ -18,6 +18,6 @@ export function metricText(scene, coloring, node) {
   if (bucket === NAN) return "NaN";
   if (bucket === PLUS_INF) return "∞";
   if (bucket === MINUS_INF) return "−∞";
-  if (bucket === MISSING) return `not compared: ${scene.strings[coloring.reasons[node]] ?? "no reason given"}`;
+  if (bucket === MISSING) return `no number: ${scene.strings[coloring.reasons[node]] ?? "no reason given"}`;
   return withUnit(coloring.values[node], coloring.unit);
 }

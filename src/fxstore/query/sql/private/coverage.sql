@@ -1,7 +1,10 @@
+-- A reason without the names in it, so that those of one kind are counted together.
+CREATE MACRO _kind_of_reason(p_reason) AS coalesce(regexp_replace(p_reason, '`[^`]*`', '…', 'g'), 'no data');
+
 -- How many nodes of the stages that a ranking looks at have a number. Same arguments as the ranking itself.
 CREATE MACRO _coverage_of(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
 WITH said AS MATERIALIZED (
-    SELECT m.ordinal, m.stage, bool_or(m.value IS NOT NULL) AS measured, coalesce(min(m.reason), 'no data') AS reason
+    SELECT m.ordinal, m.stage, bool_or(m.value IS NOT NULL) AS measured, _kind_of_reason(min(m.reason)) AS reason
     FROM _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS m GROUP BY ALL
 )
 SELECT s.measured, CASE WHEN NOT s.measured THEN s.reason END AS reason, count(*) AS nodes FROM said AS s GROUP BY ALL

@@ -1,7 +1,7 @@
 CREATE VIEW coverage AS
 WITH said AS (
     SELECT m.run_key, m.overlay, m.ordinal, bool_or(m.value IS NOT NULL OR m.text IS NOT NULL) AS measured,
-           coalesce(min(m.reason), 'no data') AS reason
+           _kind_of_reason(min(m.reason)) AS reason
     FROM _metrics AS m WHERE m.ordinal IS NOT NULL GROUP BY m.run_key, m.overlay, m.ordinal
 ),
 placed AS (
@@ -37,4 +37,4 @@ COMMENT ON COLUMN coverage.stage IS 'The stage.';
 COMMENT ON COLUMN coverage.nodes IS 'Nodes of the stage that could have a value.';
 COMMENT ON COLUMN coverage.measured IS 'Those with a value; NaN and infinity are values.';
 COMMENT ON COLUMN coverage.not_measured IS 'Those without.';
-COMMENT ON COLUMN coverage.reasons IS 'Reason to number of nodes without a value; no data where the overlay does not mention them.';
+COMMENT ON COLUMN coverage.reasons IS 'Reason, with … for the nodes that it names, to number of nodes without a value; no data where the overlay does not mention them.';
