@@ -226,8 +226,21 @@ def test_numbers_do_not_depend_on_the_chunk(monkeypatch: pytest.MonkeyPatch) -> 
         assert parts[name].value == pytest.approx(whole[name].value, rel=1e-12)
 
 
-def test_complex_tensors_compare_as_pairs() -> None:
-    assert one(np.array([1 + 1j]), np.array([1 - 1j]), "mse").value == 2.0
+def test_a_complex_number_is_one_element() -> None:
+    reference = (noise((50, 3)) + 1j * noise((50, 3), 1)).astype(np.complex64)
+    value = (reference * (1.1 + 0.1j)).astype(np.complex64)
+    r, d = reference.astype(np.complex128), value.astype(np.complex128) - reference
+    got = {name: measured.value for name, measured in compare(reference, value, [*ALL, "mismatch(0.1,0.01)"]).items()}
+    wanted = {
+        "mse": (np.abs(d) ** 2).mean(), "mae": np.abs(d).mean(), "max_abs": np.abs(d).max(), "l1": np.abs(d).sum(),
+        "l2": np.linalg.norm(d), "max_rel": (np.abs(d) / np.abs(r)).max(),
+        "cosine": np.vdot(r, r + d).real / np.linalg.norm(r) / np.linalg.norm(r + d),
+        "sqnr": 20 * np.log10(np.linalg.norm(r) / np.linalg.norm(d)),
+        "mismatch(0.1,0.01)": (np.abs(d) > 0.1 + 0.01 * np.abs(r)).mean(),
+    }  # fmt: skip
+    assert {name: got[name] for name in wanted} == pytest.approx(wanted, rel=1e-12)
+    assert one(np.array([1 + 1j]), np.array([1 - 1j]), "mse").value == 4.0
+    assert compare(reference, value, [lambda r, v: float(np.abs(v - r).max())])["<lambda>"].value == got["max_abs"]
     assert one(np.array(1j), np.array(1j), "cosine").value == 1.0
 
 

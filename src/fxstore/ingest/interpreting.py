@@ -26,6 +26,11 @@ Substitute = Callable[[Key, torch.Tensor], torch.Tensor]
 """Gives the value to go on with."""
 
 _MESSAGE_LENGTH = 160
+_NO_TENSOR = "gives no tensor"
+
+
+class NoDataError(ValueError):
+    """A tensor whose elements cannot be had; the message is the reason."""
 
 
 class _Missing:
@@ -51,27 +56,58 @@ class Recorder:
         self._substitute = substitute
         self._times: dict[Key, int] = {}
 
-    def record(self, path: str, node: fx.Node, result: Any) -> Any:
-        """Hands over what a node gives; returns what the rest of the graph goes on with."""
-        if isinstance(result, (tuple, list)):
-            ports = [self._port((path, node.name, port), value) for port, value in enumerate(result)]
-            return result if self._substitute is None or hasattr(result, "_fields") else type(result)(ports)
-        return self._port((path, node.name, 0), result)
+    def record(self, path: str, node: fx.Node, result: Any, inputs: Sequence[Any] = ()) -> Any:
+        """Hands over what a node gives; returns what the rest of the graph goes on with.
 
-    def _port(self, key: Key, value: Any) -> Any:
-        if not isinstance(value, (torch.Tensor, _Missing)):
-            return value
+        Args:
+            inputs: What the node was given.
+        """
+        if node.op == "get_attr" and not isinstance(result, torch.Tensor):
+            return result
+        if isinstance(result, (tuple, list)) and result:
+            ports = [self._port(node, (path, node.name, port), value, inputs) for port, value in enumerate(result)]
+            return result if self._substitute is None or hasattr(result, "_fields") else type(result)(ports)
+        return self._port(node, (path, node.name, 0), result, inputs)
+
+    def _port(self, node: fx.Node, key: Key, value: Any, inputs: Sequence[Any]) -> Any:
         if self._keep is None or self._keep(key):
-            self._times[key] = times = self._times.get(key, 0) + 1
-            if isinstance(value, _Missing):
-                self.missing[key] = value.reason
-            elif times > 1:
-                self.missing[key] = f"executed {times} times"
-            else:
-                self._sink(key, lambda: to_array(value), _size(value))
-        if self._substitute is None or isinstance(value, _Missing):
+            self._hand_over(key, value)
+        if self._substitute is None or not isinstance(value, torch.Tensor):
             return value
-        return self._substitute(key, value)
+        return _taken_over(node, value, self._substitute(key, value), inputs)
+
+    def _hand_over(self, key: Key, value: Any) -> None:
+        self._times[key] = times = self._times.get(key, 0) + 1
+        if isinstance(value, _Missing):
+            self.missing[key] = value.reason
+        elif not isinstance(value, torch.Tensor | int | float | complex):
+            self.missing[key] = _NO_TENSOR
+        elif times > 1:
+            self.missing[key] = f"executed {times} times"
+        else:
+            try:
+                self._sink(key, lambda: to_array(value), _size(value))
+            except NoDataError as error:
+                self.missing[key] = str(error)
+
+
+def _taken_over(node: fx.Node, value: torch.Tensor, given: torch.Tensor, inputs: Sequence[Any]) -> torch.Tensor:
+    """Returns what to go on with instead of a value: one that shares memory with an input goes on sharing it.
+
+    What looks at an input shows the reference's values already, unless it is wrong itself; an operator that writes gets
+    them written there.
+    """
+    if given is value or not any(_shares(value, one) for one in inputs):
+        return given
+    if getattr(getattr(node.target, "_schema", None), "is_mutable", False):
+        return value.copy_(given)
+    return value if torch.equal(value, given) else given
+
+
+def _shares(left: torch.Tensor, right: Any) -> bool:
+    if not isinstance(right, torch.Tensor) or left.layout != torch.strided or right.layout != torch.strided:
+        return False
+    return left.untyped_storage().data_ptr() == right.untyped_storage().data_ptr() != 0
 
 
 class _Run(fx.Interpreter):
@@ -96,7 +132,8 @@ class _Run(fx.Interpreter):
             except Exception as error:  # whatever an operator raises, only what depends on it is lost
                 result = _Missing(_failure(n, error))
         if n.op != "output" and not _is_buffer(n):
-            recorded = self._recorder.record(self._path, n, self._written(n) if result is None else result)
+            given = [self.env.get(one) for one in n.all_input_nodes]
+            recorded = self._recorder.record(self._path, n, self._written(n) if result is None else result, given)
             result = None if result is None else recorded
         return result
 
@@ -215,24 +252,37 @@ def _private_buffers(module: torch.nn.Module, state: Mapping[str, Any] | None) -
             owner._buffers.update(buffers)
 
 
-def to_array(tensor: torch.Tensor) -> Array:
+def to_array(tensor: torch.Tensor | complex) -> Array:
     """Returns a copy of a tensor; half, bfloat16 and float8 as float32, a quantised tensor dequantised.
 
     Raises:
-        ValueError: If it has no data, as fake tensors have none.
+        NoDataError: It has no data, as fake tensors have none, or a dtype that NumPy has no match for.
     """
-    value = tensor.detach()
-    if value.is_quantized:
-        value = value.dequantize()
-    if value.layout != torch.strided:
-        value = value.to_dense()
-    if value.is_floating_point() and value.dtype not in (torch.float32, torch.float64):
-        value = value.float()
-    array: Array = value.cpu().resolve_conj().resolve_neg().numpy()
+    if not isinstance(tensor, torch.Tensor):
+        return np.asarray(tensor)
+    try:
+        value = tensor.detach()
+        if value.is_quantized:
+            value = value.dequantize()
+        if value.layout != torch.strided:
+            value = value.to_dense()
+        if value.dtype == torch.complex32:
+            value = value.to(torch.complex64)
+        elif value.is_floating_point() and value.dtype not in (torch.float32, torch.float64):
+            value = value.float()
+        array: Array = value.cpu().resolve_conj().resolve_neg().numpy()
+    except (TypeError, RuntimeError, ValueError) as error:
+        raise NoDataError(f"no tensor data ({_dtype(tensor)})") from error
     return np.array(array, order="C", copy=True)
 
 
-def _size(tensor: torch.Tensor) -> int:
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _size(tensor: torch.Tensor | complex) -> int:
+    if not isinstance(tensor, torch.Tensor):
+        return np.asarray(tensor).nbytes
     widened = 4 if tensor.is_floating_point() else 1
     return tensor.numel() * max(tensor.element_size(), widened)
 

@@ -79,6 +79,7 @@ class _Classes:
         self._members: dict[int, list[Value]] = defaultdict(list)
         self._observed: dict[int, list[Value]] = defaultdict(list)
         self._of: dict[Value, int] = {}
+        self._quantising: dict[object, list[int]] | None = None
         table = structure.tables["value_classes"]
         columns = (table[c].to_pylist() for c in ("value_class", "ordinal", "port", "evidence"))
         for number, node, port, evidence in zip(*columns, strict=True):
@@ -96,7 +97,10 @@ class _Classes:
                 yield values, self._references(members, theirs)
 
     def _references(self, members: Sequence[Value], theirs: Nodes) -> list[Value]:
-        """Returns the reference's values of a class: of several quantisations, of what was quantised first."""
+        """Returns the reference's values of a class; of codes that are read back, of what was quantised.
+
+        Where the reference quantises that value, too, the counterpart is what it reads back itself.
+        """
         for _ in range(_DEEPEST):
             number = self._of.get(members[0])
             refs = [v for v in (*members, *self._observed.get(number, ())) if v[0] in theirs.key]
@@ -104,6 +108,8 @@ class _Classes:
                 return refs
             if (source := self._quantised(members)) is None:
                 return []
+            if quantised := self._quantisers(theirs).get(self._class(source)):
+                return self._read_back(theirs).get(self._class((quantised[0], 0)), []) if len(quantised) == 1 else []
             members = self._all(source)
         return []
 
@@ -112,12 +118,35 @@ class _Classes:
         for node, _ in members:
             if self._dequantises(node) and node in self.inputs:
                 for quantise, port in self._all(self.inputs[node]):
-                    if port == 0 and self.nodes.op_type.get(quantise, "").startswith("quantize_"):
+                    if port == 0 and self._quantises(quantise):
                         return self.inputs.get(quantise)
         return None
 
+    def _quantisers(self, theirs: Nodes) -> dict[object, list[int]]:
+        """Returns the nodes of the reference that quantise a value, by its class."""
+        if self._quantising is None:
+            self._quantising = defaultdict(list)
+            for node in filter(self._quantises, theirs.key):
+                if node in self.inputs:
+                    self._quantising[self._class(self.inputs[node])].append(node)
+        return self._quantising
+
+    def _read_back(self, theirs: Nodes) -> dict[object, list[Value]]:
+        """Returns the values of the reference that are read from codes, by the class of the codes."""
+        found: dict[object, list[Value]] = defaultdict(list)
+        for node in filter(self._dequantises, theirs.key):
+            if node in self.inputs:
+                found[self._class(self.inputs[node])].append((node, 0))
+        return found
+
+    def _class(self, value: Value) -> object:
+        return self._of.get(value, value)
+
     def _all(self, value: Value) -> list[Value]:
         return self._members[self._of[value]] if value in self._of else [value]
+
+    def _quantises(self, node: int) -> bool:
+        return self.nodes.op_type.get(node, "").startswith("quantize_")
 
     def _dequantises(self, node: int) -> bool:
         return self.nodes.op_type.get(node, "").startswith("dequantize_")

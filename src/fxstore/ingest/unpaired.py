@@ -50,8 +50,8 @@ class Unpaired:
         stages = list(dict.fromkeys(structure.tables["graphs"]["stage"].to_pylist()))
         is_later = stages.index(stage) >= stages.index(reference)
         self._towards: dict[int, list[int]] = defaultdict(list)
-        links = (structure.tables["links"][c].to_pylist() for c in ("src", "dst"))
-        for src, dst in zip(*links, strict=True):
+        links = (structure.tables["links"][c].to_pylist() for c in ("src", "dst", "inferred"))
+        for src, dst in ((src, dst) for src, dst, inferred in zip(*links, strict=True) if not inferred):
             self._towards[dst if is_later else src].append(src if is_later else dst)
         later = stages[stages.index(stage) :]
         columns = (structure.tables["unmatched"][c].to_pylist() for c in ("ordinal", "towards", "reason"))

@@ -38,7 +38,7 @@ class Captured:
     Attributes:
         values: Copies as they were when the node gave them; half and bfloat16 as float32.
         missing: Reasons for (path, node, port) that have no value: the node failed, an input of it did, or it ran
-            several times. A port that is no tensor is in neither.
+            several times, or it gives no tensor.
     """
 
     values: dict[Key, Array] = field(default_factory=dict)

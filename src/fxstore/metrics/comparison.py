@@ -147,7 +147,7 @@ class _Pair:
 
 def _real(array: Array) -> Array:
     """Returns a copy, so that a function may do with it what it likes."""
-    return array.astype(np.float64)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def _exact(number: float, note: str | None) -> Measured:

@@ -1,7 +1,8 @@
 """The sums that all metrics are made of, in float64, over bounded chunks.
 
 One pass is enough for almost all tensors. Where something is not finite, or a square would overflow or vanish, there
-are two: the first counts and finds the magnitudes, the second keeps each sum as a fraction and a power of two.
+are two: the first counts and finds the magnitudes, the second keeps each sum as a fraction and a power of two. A complex
+number is one element: its square is that of its magnitude, and of a product the real part counts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fxstore.metrics.operands import Array
 _CHUNK = 1 << 13
 # Sums of squares between these have lost nothing to the range of float64.
 _LEAST, _MOST = 1e-200, 1e200
-_Floats = npt.NDArray[np.float64]
+_Floats = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
 
 
 @dataclass(frozen=True)
@@ -134,10 +135,11 @@ def _peak(array: Array) -> float:
 def _chunks(reference: Array, value: Array) -> Iterator[tuple[_Floats, _Floats, _Floats]]:
     """Yields (reference, value, difference); of two integers, the difference is exact and has no sign."""
     left, right = reference.reshape(-1), value.reshape(-1)
-    integers = np.result_type(left, right).kind in "iub"
+    kind = np.result_type(left, right).kind
+    integers, wide = kind in "iub", np.complex128 if kind == "c" else np.float64
     for start in range(0, left.size, _CHUNK):
         r, v = left[start : start + _CHUNK], right[start : start + _CHUNK]
-        rf, vf = r.astype(np.float64), v.astype(np.float64)
+        rf, vf = r.astype(wide), v.astype(wide)
         yield rf, vf, _distance(r, v) if integers else vf - rf
 
 
@@ -182,10 +184,21 @@ def moments(reference: Array, value: Array, first: Extent) -> Moments:
     with np.errstate(all="ignore"):
         for chunk in _chunks(reference, value):
             (r, v, d), _ = _without_equal_infinities(chunk)
-            r, v, d = np.ldexp(r, -er), np.ldexp(v, -ev), np.ldexp(d, -ed)
-            rr, vv, rv = rr + float(r @ r), vv + float(v @ v), rv + float(r @ v)
-            dd, d1 = dd + float(d @ d), d1 + float(np.abs(d).sum())
+            r, v, d = _shifted(r, -er), _shifted(v, -ev), _shifted(d, -ed)
+            rr, vv, rv = rr + _dot(r, r), vv + _dot(v, v), rv + _dot(r, v)
+            dd, d1 = dd + _dot(d, d), d1 + float(np.abs(d).sum())
     return Moments(reference, value, first, er, ev, ed, rr, vv, rv, dd, d1)
+
+
+def _shifted(array: _Floats, exponent: int) -> _Floats:
+    """Returns ``array * 2**exponent``."""
+    if array.dtype.kind != "c":
+        return np.ldexp(array, exponent)
+    return np.ldexp(np.ascontiguousarray(array).view(np.float64), exponent).view(np.complex128)
+
+
+def _dot(left: _Floats, right: _Floats) -> float:
+    return float(np.vdot(left, right).real)
 
 
 def mismatches(reference: Array, value: Array, atol: float, rtol: float) -> int:

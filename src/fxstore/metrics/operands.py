@@ -111,8 +111,6 @@ def aligned(
         raise NoNumberError(f"empty tensor of shape {_text(ref.array.shape)}")
     left, right = _dequantised(ref, reference_qparams), _dequantised(val, qparams)
     _check_kinds(ref, val, left, right)
-    if np.iscomplexobj(left) or np.iscomplexobj(right):
-        left, right = (np.ascontiguousarray(np.atleast_1d(a), np.complex128).view(np.float64) for a in (left, right))
     return left, right
 
 
