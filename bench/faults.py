@@ -1,9 +1,9 @@
 """One fault at a time, at every place of four real models: ``python -m bench.faults [MODEL…] [--every N]``.
 
-The models of :mod:`bench.numbers`, float and as XNNPACK's quantiser leaves them. A fault is put into one operator of a copy
-(a NaN, a wrong scale, its elements in another layout), into one weight, or into one scale of a (de)quantize; both are
-measured, and ``first_bad`` has to name that operator and nothing else. A fault that changes no value is none. ``--every N``
-tries every Nth place only.
+The models of :mod:`bench.numbers`, float and as XNNPACK's quantiser leaves them. A fault is put into one operator of a
+copy (a NaN, a wrong scale, its elements in another layout), into one weight, or into one scale of a (de)quantize; both
+are measured, and ``first_bad`` has to name that operator and nothing else. A fault that changes no value is none.
+``--every N`` tries every Nth fault only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from torch import Tensor, fx  # noqa: E402
 import fxstore  # noqa: E402
 
 METRIC = "mismatch(1e-6,1e-5)"
-_BATCH = 12
 Change = Callable[[Tensor], Tensor]
 
 
@@ -74,9 +73,8 @@ def faults_of(module: fx.GraphModule, values: dict[str, Tensor]) -> Iterator[Fau
     """Yields every fault that changes a value; ``values`` are what the nodes give."""
     for node in module.graph.nodes:
         value = values.get(node.name)
-        if node.op == "get_attr" and value is not None and value.is_floating_point():
-            if (reader := _reader(node)) is not None and not torch.equal(disturbed(value), value):
-                yield Fault("weight", reader.name, _changed_weight(node.name))
+        if (reader := _reader(node, value)) is not None:
+            yield Fault("weight", reader.name, _changed_weight(node.name))
         if node.op != "call_function" or node.target is operator.getitem or value is None:
             continue
         if "quantize_per_tensor" in node.name and isinstance(node.args[1], float):
@@ -88,8 +86,10 @@ def faults_of(module: fx.GraphModule, values: dict[str, Tensor]) -> Iterator[Fau
             yield Fault("transposed", node.name, _changed_result(node.name, transposed))
 
 
-def _reader(node: fx.Node) -> fx.Node | None:
-    """Returns the operator that a weight goes into, where it is one."""
+def _reader(node: fx.Node, value: Tensor | None) -> fx.Node | None:
+    """Returns the one operator that a weight goes into, where a disturbance of it is one."""
+    if node.op != "get_attr" or value is None or not value.is_floating_point() or torch.equal(disturbed(value), value):
+        return None
     users = list(node.users)
     return users[0] if len(users) == 1 and users[0].op == "call_function" else None
 
@@ -173,23 +173,19 @@ def trial(name: str, quantise: bool, every: int = 1) -> Tried:
     module, inputs = live_module(name, quantise)
     tried = Tried()
     faults = list(faults_of(module, values_of(module, inputs)))[::every]
-    for start in range(0, len(faults), _BATCH):
-        batch = faults[start : start + _BATCH]
+    for fault in faults:
+        faulty = copy.deepcopy(module)
+        fault.put(faulty)
         with fxstore.connect(":memory:") as store:
             with store.record("faults", strict=True) as rec:
                 rec.stage("right", module)
-                for i, fault in enumerate(batch):
-                    faulty = copy.deepcopy(module)
-                    fault.put(faulty)
-                    rec.stage(f"faulty{i}", faulty)
+                rec.stage("faulty", faulty)
                 rec.measure(inputs, reference="right", metrics=[METRIC], statistics=False)
-            for i, fault in enumerate(batch):
-                rows = store.first_bad(METRIC, 0.0, overlay=f"faulty{i} vs right").arrow().to_pylist()
-                found = [row["name"] for row in rows]
-                if found == [fault.node]:
-                    tried.named[fault.kind] = tried.named.get(fault.kind, 0) + 1
-                else:
-                    tried.missed.append((fault.kind, fault.node, found[:4]))
+            found = [row["name"] for row in store.first_bad(METRIC, 0.0).arrow().to_pylist()]
+        if found == [fault.node]:
+            tried.named[fault.kind] = tried.named.get(fault.kind, 0) + 1
+        else:
+            tried.missed.append((fault.kind, fault.node, found[:4]))
     return tried
 
 

@@ -1,4 +1,4 @@
-"""Values of every kind that a graph can give: each number equals one that NumPy computes apart, the rest has its reason."""
+"""Values of every kind that a graph can give: a number is what NumPy computes apart, the rest has its reason."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class Scaled(nn.Module):
         return x * self.factor
 
 
-@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "bool"])
+@pytest.mark.parametrize(
+    "kind", ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "bool"]
+)
 def test_every_dtype_has_the_number_that_numpy_computes(kind: str) -> None:
     dtype = getattr(torch, kind)
     x = (torch.arange(24).reshape(2, 3, 4) % 2 if kind == "bool" else torch.arange(24).reshape(2, 3, 4)).to(dtype)

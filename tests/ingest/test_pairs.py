@@ -27,7 +27,8 @@ def rows(store: Any, overlay: str) -> list[tuple[Any, ...]]:
     return list(
         store.sql(
             "SELECT n.name, n.op_type, n.role, n.path, m.value, m.reason, r.name FROM metrics AS m "
-            "JOIN overlays AS o USING (overlay_id) JOIN nodes AS n USING (nid) LEFT JOIN nodes AS r ON r.nid = m.ref_nid "
+            "JOIN overlays AS o USING (overlay_id) JOIN nodes AS n USING (nid) "
+            "LEFT JOIN nodes AS r ON r.nid = m.ref_nid "
             "WHERE o.name = ? AND m.metric = 'cosine' ORDER BY n.path, n.position",
             [overlay],
         ).fetchall()

@@ -222,6 +222,29 @@ def test_dynamic_shapes_and_control_flow_and_several_outputs(store: Any) -> None
     assert {reason for *_, value, reason in rows if value is None} == {"not executed"}
 
 
+def test_a_buffer_that_is_not_saved_is_no_change(store: Any) -> None:
+    class Positions(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("places", torch.arange(4), persistent=False)
+
+        def forward(self, x: Any) -> Any:
+            return x + self.places
+
+    module = export(Positions(), torch.ones(4)).module()
+    with store.record("places", strict=True) as rec:
+        rec.stage("float", module)
+        rec.stage("same", copy.deepcopy(module))
+        rec.measure((torch.ones(4),))
+    assert {row["value"] for row in store.worst("mse").arrow().to_pylist()} == {0.0}
+    with store.record("changed") as rec:
+        rec.stage("float", module)
+        rec.stage("same", copy.deepcopy(module))
+        module.places.add_(1)
+        with pytest.raises(fxstore.UsageError, match="places"):
+            rec.measure((torch.ones(4),))
+
+
 def test_unknown_scopes_and_samples_are_usage_errors(store: Any) -> None:
     x = torch.ones(2)
     program = export(nn.ReLU(), x)

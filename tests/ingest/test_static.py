@@ -80,7 +80,9 @@ def test_quantisers_leave_no_shapes_and_all_operators_have_costs() -> None:
 
         def forward(self, x: Any) -> Any:
             q = torch.ops.quantized_decomposed
-            x = q.dequantize_per_tensor(q.quantize_per_tensor(x, 0.1, 0, -8, 7, torch.int16), 0.1, 0, -8, 7, torch.int16)
+            x = q.dequantize_per_tensor(
+                q.quantize_per_tensor(x, 0.1, 0, -8, 7, torch.int16), 0.1, 0, -8, 7, torch.int16
+            )
             scales, zeros = torch.ones(4), torch.zeros(4, dtype=torch.int64)
             weight = q.dequantize_per_channel(self.codes, scales, zeros, 0, -8, 7, torch.int8)
             return nn.functional.linear(x, weight)

@@ -270,7 +270,10 @@ def _inputs(job: _Job, executions: Sequence[Attached]) -> list[list[Any]]:
 def _tensor(array: Array | None, like: torch.Tensor) -> torch.Tensor:
     if array is None:
         raise DeviceError(_UNTOLD)
-    return torch.from_numpy(np.array(array, order="C")).to(like.dtype)
+    given = torch.from_numpy(np.array(array, order="C")).to(like.dtype)
+    if given.shape != like.shape or given.stride() == like.stride():
+        return given
+    return torch.empty_strided(like.shape, like.stride(), dtype=like.dtype).copy_(given)
 
 
 def _keep(

@@ -102,8 +102,8 @@ class _Classes:
         Where the reference quantises that value, too, the counterpart is what it reads back itself.
         """
         for _ in range(_DEEPEST):
-            number = self._of.get(members[0])
-            refs = [v for v in (*members, *self._observed.get(number, ())) if v[0] in theirs.key]
+            observed = self._observed.get(self._of.get(members[0], -1), ())
+            refs = [value for value in (*members, *observed) if value[0] in theirs.key]
             if refs:
                 return refs
             if (source := self._quantised(members)) is None:

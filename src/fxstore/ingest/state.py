@@ -49,7 +49,8 @@ def digest(source: Any) -> dict[str, int]:
 
 def _tensors(source: Any) -> Iterator[tuple[str, object]]:
     if isinstance(source, torch.nn.Module):
-        yield from source.state_dict(keep_vars=True).items()
+        yield from source.named_parameters(remove_duplicate=False)
+        yield from source.named_buffers(remove_duplicate=False)
         return
     for program in _programs(source):
         yield from program.state_dict.items()

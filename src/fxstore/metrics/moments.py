@@ -1,8 +1,8 @@
 """The sums that all metrics are made of, in float64, over bounded chunks.
 
 One pass is enough for almost all tensors. Where something is not finite, or a square would overflow or vanish, there
-are two: the first counts and finds the magnitudes, the second keeps each sum as a fraction and a power of two. A complex
-number is one element: its square is that of its magnitude, and of a product the real part counts.
+are two: the first counts and finds the magnitudes, the second keeps each sum as a fraction and a power of two. A
+complex number is one element: its square is that of its magnitude, and of a product the real part counts.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -136,7 +137,8 @@ def _chunks(reference: Array, value: Array) -> Iterator[tuple[_Floats, _Floats, 
     """Yields (reference, value, difference); of two integers, the difference is exact and has no sign."""
     left, right = reference.reshape(-1), value.reshape(-1)
     kind = np.result_type(left, right).kind
-    integers, wide = kind in "iub", np.complex128 if kind == "c" else np.float64
+    integers = kind in "iub"
+    wide: Any = np.complex128 if kind == "c" else np.float64
     for start in range(0, left.size, _CHUNK):
         r, v = left[start : start + _CHUNK], right[start : start + _CHUNK]
         rf, vf = r.astype(wide), v.astype(wide)
