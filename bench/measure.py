@@ -81,6 +81,7 @@ def of_width(width: int, rounds: int) -> Iterator[Figure]:
 
 def figures(quick: bool) -> Iterator[Figure]:
     """Yields what the suite shows of measuring."""
+    torch.set_num_threads(1)  # threads that wait for each other burn CPU time on a busy machine
     for width in (64,) if quick else (64, 256):
         yield from of_width(width, 5)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -202,3 +203,19 @@ def test_one_wrong_scale_is_named_first_wherever_it_is() -> None:
 def test_faults_in_a_deeper_network() -> None:
     check_everywhere(4, 3)
     check_weights(6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quantise", [False, True])
+@pytest.mark.parametrize("name", ["mobilenet", "vit", "bert", "decoder"])
+def test_faults_in_real_models(name: str, quantise: bool) -> None:
+    """Every fault at every place of the four models takes an hour; ``python -m bench.faults`` does that."""
+    pytest.importorskip("executorch")
+    pytest.importorskip("transformers")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from bench.faults import trial
+
+        tried = trial(name, quantise, every=17)
+    assert tried.missed == []
+    assert tried.named.keys() >= {"one_nan", "wrong_scale"}
