@@ -62,7 +62,7 @@ def value_pairs(structure: Structure, reference: str, stage: str, method: str) -
         for node, port in chosen:
             if ours.role[node] not in CONSTANT:
                 pairs.append(Pair((*theirs.key[ref], ref_port), (*ours.key[node], port), ref, node, port))
-    why = Unpaired(structure, reference, stage, method, pairs, same, classes.inputs)
+    why = Unpaired(structure, reference, stage, theirs, ours, pairs, same)
     paired = {pair.ordinal for pair in pairs}
     for node, key in ours.key.items():
         if node not in paired and ours.role[node] in _MEASURED | CONSTANT:

@@ -13,6 +13,7 @@ from fxstore.records import Structure
 
 if TYPE_CHECKING:
     from fxstore.ingest.measure import Pair
+    from fxstore.ingest.pairs import Nodes
 
 _WEIGHTS = frozenset({"parameter", "buffer", "constant"})
 _STEPS = frozenset({"op", "symint"})
@@ -22,9 +23,10 @@ class Unpaired:
     """The reasons of one stage's values.
 
     Args:
+        theirs: The nodes of the reference.
+        ours: The nodes of the stage.
         pairs: What is compared.
         same: The node that stands for the value which a node of the stage holds, by ordinal.
-        inputs: Node and port of the first value that each node reads.
     """
 
     def __init__(
@@ -32,16 +34,12 @@ class Unpaired:
         structure: Structure,
         reference: str,
         stage: str,
-        method: str,
+        theirs: Nodes,
+        ours: Nodes,
         pairs: Sequence[Pair[Any]],
         same: Mapping[int, int],
-        inputs: Mapping[int, tuple[int, int]],
     ) -> None:
-        from fxstore.ingest.pairs import Nodes
-
-        self._theirs, self._ours = Nodes(structure, reference, method), Nodes(structure, stage, method)
-        self._reference = reference
-        self._same, self._inputs = same, inputs
+        self._reference, self._theirs, self._ours, self._same = reference, theirs, ours, same
         self._paired = {pair.ordinal for pair in pairs}
         self._measured: dict[int, int] = {}
         for pair in pairs:
