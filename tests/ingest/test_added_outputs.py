@@ -65,40 +65,6 @@ def codes() -> Any:
     return compiled(quantise=True)
 
 
-class Laid(nn.Module):
-    """Convolutions on an image whose channels stand last, between kernels that take it so."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 5, 1)
-
-    def forward(self, x: Any) -> Any:
-        y = self.first(x.cumsum(3)).sigmoid()
-        return self.second(torch.cumsum(y, 2)).tanh() * 2
-
-
-@pytest.mark.parametrize("quantise", [False, True])
-def test_images_whose_channels_stand_last(quantise: bool) -> None:
-    torch.manual_seed(0)
-    inputs = (torch.randn(2, 3, 5, 7).contiguous(memory_format=torch.channels_last),)
-    live: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = Laid().eval().to(memory_format=torch.channels_last)
-        compile_network(model, inputs, lambda stage, source: live.update({stage: source}), quantise=quantise)
-    with fxstore.connect(":memory:") as store:
-        with store.record("laid", strict=True) as rec:
-            for stage in ("float", *(["quantized"] if quantise else []), "runtime"):
-                rec.stage(stage, live[stage])
-            rec.device(inputs, reference="quantized" if quantise else "float", metrics=["max_abs"])
-        found = rows(store)
-    measured = [row for row in found if row["value"] is not None]
-    assert {row["op_type"] for row in measured if row["path"]} >= (set() if quantise else {"convolution", "sigmoid"})
-    assert {row["op_type"] for row in measured if not row["path"]} >= {"cumsum"}
-    assert any(ADDED in (row["reason"] or "") for row in measured)
-    assert max(row["value"] for row in measured) < (0.1 if quantise else 1e-5)
-
-
 def recorded(store: fxstore.Store, live: dict[str, Any], inputs: Any, **options: Any) -> list[dict[str, Any]]:
     with store.record("inside", strict=True) as rec:
         rec.stage("lowered", live["lowered"])

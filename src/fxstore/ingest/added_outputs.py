@@ -270,10 +270,7 @@ def _inputs(job: _Job, executions: Sequence[Attached]) -> list[list[Any]]:
 def _tensor(array: Array | None, like: torch.Tensor) -> torch.Tensor:
     if array is None:
         raise DeviceError(_UNTOLD)
-    given = torch.from_numpy(np.array(array, order="C")).to(like.dtype)
-    if given.shape != like.shape or given.stride() == like.stride():
-        return given
-    return torch.empty_strided(like.shape, like.stride(), dtype=like.dtype).copy_(given)
+    return torch.from_numpy(np.array(array, order="C")).to(like.dtype)
 
 
 def _keep(

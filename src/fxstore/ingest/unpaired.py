@@ -47,10 +47,11 @@ class Unpaired:
                 self._measured.setdefault(pair.ref, pair.ordinal)
         stages = list(dict.fromkeys(structure.tables["graphs"]["stage"].to_pylist()))
         is_later = stages.index(stage) >= stages.index(reference)
-        self._towards: dict[int, list[int]] = defaultdict(list)
+        self._towards: dict[int, list[tuple[int, bool]]] = defaultdict(list)
         links = (structure.tables["links"][c].to_pylist() for c in ("src", "dst", "inferred"))
-        for src, dst in ((src, dst) for src, dst, inferred in zip(*links, strict=True) if not inferred):
-            self._towards[dst if is_later else src].append(src if is_later else dst)
+        for src, dst, inferred in zip(*links, strict=True):
+            here, there = (dst, src) if is_later else (src, dst)
+            self._towards[here].append((there, inferred))
         later = stages[stages.index(stage) :]
         columns = (structure.tables["unmatched"][c].to_pylist() for c in ("ordinal", "towards", "reason"))
         self._unmatched = {n: reason for n, towards, reason in zip(*columns, strict=True) if towards not in later}
@@ -77,22 +78,27 @@ class Unpaired:
 
     def _step(self, node: int) -> str | None:
         """Tells of which operator of the reference a node is a part, and where that one's value is measured."""
-        origins = self._origins(node)
+        sure = self._origins(node, inferred=False)
+        origins = sure or self._origins(node, inferred=True)
         if not origins:
             return None
         origin = next((one for one in origins if one in self._measured), origins[0])
-        said = f"a step of `{self._theirs.key[origin][1]}`"
+        said = f"{'' if sure else 'perhaps '}a step of `{self._theirs.key[origin][1]}`"
         if origin not in self._measured:
             return f"{said}, whose value is nowhere in this stage"
         return f"{said}, measured at `{self._ours.key[self._measured[origin]][1]}`"
 
-    def _origins(self, node: int) -> list[int]:
-        """Returns the operators of the reference that a node became from, the last first."""
+    def _origins(self, node: int, inferred: bool) -> list[int]:
+        """Returns the operators of the reference that a node became from, the last first.
+
+        Args:
+            inferred: Whether links count that nothing recorded.
+        """
         found: set[int] = set()
         seen, rest = {node}, [node]
         while rest:
-            for other in self._towards[rest.pop()]:
-                if other in seen:
+            for other, is_inferred in self._towards[rest.pop()]:
+                if other in seen or (is_inferred and not inferred):
                     continue
                 seen.add(other)
                 if other in self._theirs.key:
