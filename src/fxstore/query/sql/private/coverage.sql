@@ -1,6 +1,3 @@
--- A reason without the names in it, so that those of one kind are counted together.
-CREATE MACRO _kind_of_reason(p_reason) AS coalesce(regexp_replace(p_reason, '`[^`]*`', '…', 'g'), 'no data');
-
 -- How many nodes of the stages that a ranking looks at have a number. Same arguments as the ranking itself.
 CREATE MACRO _coverage_of(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
 WITH said AS MATERIALIZED (
