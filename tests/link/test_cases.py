@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 from tests.link.graphs import Linked  # noqa: E402
 from torch import fx, nn  # noqa: E402
 
+import fxstore  # noqa: E402
 from fxstore.ingest import adapters  # noqa: E402
 from fxstore.records import Stage  # noqa: E402
 
@@ -187,3 +188,19 @@ def test_the_inputs_of_branches_are_linked_by_place() -> None:
             (f"{graph}/y", f"{graph}/y"),
         }
     assert not [label for label, _ in found.unmatched() if label.endswith(("/x", "/y"))]
+
+
+def test_two_exports_of_one_network_have_equal_values_node_by_node() -> None:
+    """Neither records the other; equal name, operator and module are evidence enough for a comparison of values."""
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU()).eval()
+    inputs = (torch.randn(1, 3, 8, 8),)
+    with fxstore.connect(":memory:") as store:
+        with store.record("twice") as rec:
+            for name in ("first", "second"):
+                rec.stage(name, torch.export.export(network, inputs))
+            rec.measure(inputs, reference="first")
+        rows = store.sql("SELECT name, value FROM worst('cosine', stage := 'second') ORDER BY name").fetchall()
+        assert [(name, pytest.approx(1.0)) for name in ("batch_norm", "conv2d", "input", "relu")] == rows
+        said = store.sql("SELECT DISTINCT evidence FROM links JOIN nodes ON nid = dst_nid WHERE role = 'op'").fetchall()
+        assert said == [("name",)]

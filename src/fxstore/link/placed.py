@@ -49,6 +49,8 @@ def _placed(pair: Pair, waiting: list[int], ran: bool) -> Iterator[Link]:
             if len(mine[key]) == len(theirs[key]):
                 for a, b in _in_order(run, mine[key], theirs[key]):
                     linked |= {a, b}
+                    if not ran and run.name[a] == run.name[b]:
+                        continue  # the name says so, too: left to that rule
                     alike = run.shape[a] == run.shape[b] and run.dtype[a] == run.dtype[b]
                     yield Link(a, b, "structure", True, _NOTE, holds=ran and alike)
         left = [a for a in left if a not in linked]
