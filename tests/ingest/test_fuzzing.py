@@ -16,13 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from tests.ingest import trace_writer
-from tests.ingest.test_etrecord_hostile import change, packed
 
 from fxstore.errors import FxstoreError, SourceError, UsageError
 from fxstore.ingest import adapters
 from fxstore.render import embedded, savedpayload
 
 pytest.importorskip("executorch")
+from tests.ingest.test_etrecord_hostile import change, packed
+
 SECONDS = 2.0
 KINDS = ("net.pte", "net.etdp", "net.bin", "graph.json", "viewer.json", "numbers.csv", "numbers.parquet", "trace.log")
 ARCHIVES = ("net.etrecord", "net.pt2")
