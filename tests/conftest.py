@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+# Machines are shared and noisy: how long an example takes says nothing about a law.
+settings.register_profile("fxstore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("fxstore")
 CHROMIUM = Path(os.environ.get("FXSTORE_CHROMIUM", "/usr/bin/chromium"))
 
 
