@@ -52,7 +52,8 @@ def _placed(pair: Pair, waiting: list[int], ran: bool) -> Iterator[Link]:
                     if not ran and run.name[a] == run.name[b]:
                         continue  # the name says so, too: left to that rule
                     alike = run.shape[a] == run.shape[b] and run.dtype[a] == run.dtype[b]
-                    yield Link(a, b, "structure", True, _NOTE, holds=ran and alike)
+                    holds = alike and (ran or not (run.has_provenance(a) or run.has_provenance(b)))
+                    yield Link(a, b, "structure", True, _NOTE, holds=holds)
         left = [a for a in left if a not in linked]
         waiting = [b for b in waiting if b not in linked]
 

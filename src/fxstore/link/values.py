@@ -177,8 +177,8 @@ def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
     for link in links:
         if link.holds or link.evidence in ("identity", "signature"):
             return next((other for other in links if other.evidence in ("identity", "signature")), link)
-    if _is_all_there_is(run, a, links):
-        return links[0]
+    if links[0].evidence == "name" and not run.has_provenance(a) and not run.has_provenance(links[0].dst):
+        return links[0]  # neither graph has anything better for any node
     links = [link for link in links if link.evidence in _RECORDED]
     if not run.quantiser[a]:
         links = [link for link in links if not run.quantiser[link.dst]]
@@ -193,15 +193,6 @@ def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
         if leaves and _same_shape(run, a, link.dst):
             return link
     return None
-
-
-def _is_all_there_is(run: Run, a: int, links: list[Link]) -> bool:
-    """Tells whether nothing is recorded of either node, and an equal name or place says that they are one operator."""
-    b = links[0].dst
-    if run.has_provenance(a) or run.has_provenance(b):
-        return False
-    alone = len(links) == 1 and run.op_type[a] == run.op_type[b] and _same_shape(run, a, b)
-    return links[0].evidence == "name" or (links[0].evidence == "structure" and alone)
 
 
 def _same_shape(run: Run, a: int, b: int) -> bool:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fxstore import tables
 from fxstore.store import manifest, parquet, sealing, sums
@@ -130,6 +129,8 @@ def by_run(folder: Path, relation: str) -> dict[int, pa.Table]:
 
 def own_tables(folder: Path, run: CommittedRun) -> dict[str, pa.Table]:
     """Returns the overlays and metrics of one run, without their key, from its directory or its segment's."""
+    import pyarrow.compute as pc  # not loaded by a question
+
     found: dict[str, pa.Table] = {}
     for relation, schema in tables.RUN_TABLES.items():
         with _opened(folder / f"{relation}.parquet") as file:

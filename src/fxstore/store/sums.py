@@ -14,7 +14,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fxstore.store import parquet, sealing
 
@@ -52,6 +51,8 @@ def of_rows(own: Mapping[str, pa.Table]) -> str:
 
 def _parts(values: pa.Array) -> Iterator[bytes]:
     """Yields what tells a column's values: which are there, and these, one after the other."""
+    import pyarrow.compute as pc  # not loaded by a question
+
     yield np.packbits(values.is_valid().to_numpy(zero_copy_only=False)).tobytes()
     there = values.drop_null()
     if pa.types.is_string(values.type):
