@@ -182,7 +182,8 @@ def without_what_files_lose(given: dict[str, Any]) -> dict[str, Any]:
     kept = {}
     for name, node in nodes.items():
         lost = dict.fromkeys(_PLACE) if name in bare else {}
-        kept[name] = {**node, **lost, "attrs": {key: value for key, value in node["attrs"].items() if key != "custom"}}
+        gone = {"custom", "module_calls"} if name in bare else {"custom"}
+        kept[name] = {**node, **lost, "attrs": {key: value for key, value in node["attrs"].items() if key not in gone}}
     return {
         **given,
         "nodes": kept,
