@@ -38,7 +38,8 @@ class Rule:
         self.kind = {nid: kind for nid, _, _, kind in rows}
         self.hands_on = {nid: role not in ("op", "symint") or kind == "getitem" for nid, _, role, kind in rows}
         self.equal: dict[int, set[int]] = defaultdict(set)
-        query = "SELECT ref_nid, nid FROM value_pairs WHERE ref_port = 0 AND port = 0 AND evidence IS DISTINCT FROM 'observer'"
+        equal = "ref_port = 0 AND port = 0 AND evidence IS DISTINCT FROM 'observer'"
+        query = f"SELECT ref_nid, nid FROM value_pairs WHERE {equal}"
         for a, b in store.sql(query).fetchall():
             self.equal[a].add(b)
             self.equal[b].add(a)
