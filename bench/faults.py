@@ -20,6 +20,7 @@ warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
 from bench.numbers import MODELS  # noqa: E402
+from bench.wrong_values import disturbed, one_nan, transposed, wrong_scale  # noqa: E402
 from torch import Tensor, fx  # noqa: E402
 
 import fxstore  # noqa: E402
@@ -48,25 +49,6 @@ class Tried:
 
     named: dict[str, int] = field(default_factory=dict)
     missed: list[tuple[str, str, list[str]]] = field(default_factory=list)
-
-
-def one_nan(value: Tensor) -> Tensor:
-    value = value.clone(memory_format=torch.contiguous_format)
-    value.reshape(-1)[value.numel() // 2] = float("nan")
-    return value
-
-
-def wrong_scale(value: Tensor) -> Tensor:
-    return value * 1.5
-
-
-def transposed(value: Tensor) -> Tensor:
-    """The elements in the order of another layout; the shape stays."""
-    return value.movedim(1, -1).reshape(value.shape) if value.dim() > 2 else value.t().reshape(value.shape)
-
-
-def disturbed(value: Tensor) -> Tensor:
-    return value + 0.5 * value.abs().max() * torch.sin(torch.arange(value.numel())).reshape(value.shape)
 
 
 def faults_of(module: fx.GraphModule, values: dict[str, Tensor]) -> Iterator[Fault]:

@@ -13,6 +13,7 @@ import pytest
 import fxstore
 
 torch = pytest.importorskip("torch")
+from bench.wrong_values import disturbed, one_nan, transposed, wrong_scale  # noqa: E402
 from torch import nn  # noqa: E402
 
 Fault = Callable[[Any], Any]
@@ -39,25 +40,6 @@ class Net(nn.Module):
         for block in self.blocks:
             x = block(x).transpose(1, 2).reshape(2, 4, 4, 4)
         return self.head(x.mean((2, 3)))
-
-
-def one_nan(value: Any) -> Any:
-    value = value.clone(memory_format=torch.contiguous_format)
-    value.reshape(-1)[value.numel() // 2] = float("nan")
-    return value
-
-
-def wrong_scale(value: Any) -> Any:
-    return value * 1.5
-
-
-def disturbed(value: Any) -> Any:
-    return value + 0.5 * value.abs().max() * torch.sin(torch.arange(value.numel())).reshape(value.shape)
-
-
-def transposed(value: Any) -> Any:
-    """The elements in the order of another layout; the shape stays."""
-    return value.movedim(1, -1).reshape(value.shape) if value.dim() > 2 else value.t().reshape(value.shape)
 
 
 def weights(module: Any) -> Iterator[Any]:

@@ -209,8 +209,9 @@ def _left_out(parts: Sequence[Neighbourhood], hops: int) -> str:
     drawn, total = sum(part.drawn for part in parts), sum(part.all for part in parts)
     if drawn == total:
         return ""
+    near = "1 hop" if hops == 1 else f"{hops} hops"
     return (
-        f"{drawn:,} of {total:,} nodes are drawn: the answer's, their counterparts, and what is within {hops} hops; "
+        f"{drawn:,} of {total:,} nodes are drawn: the answer's, their counterparts, and what is within {near}; "
         "'+N' on a node counts the neighbours that are left out, and opens the nearest of them. "
         "All: compare with whole=True, --whole."
     )

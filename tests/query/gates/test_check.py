@@ -87,7 +87,7 @@ def test_what_tripped_stands_in_the_order_of_the_graph_and_only_values_are_count
         ("cosine >= 0.9", "relu", "0.5 against 0.9"),
         ("cosine >= 0.9", "add", "0.6 against 0.9"),
         ("cosine >= 0.55", "relu", "0.5 against 0.55"),
-        ("cosine >= 0.9", None, "1 nodes keep it"),
+        ("cosine >= 0.9", None, "1 node keeps it"),
         ("cosine >= 0.55", None, "2 nodes keep it"),
     ]
 

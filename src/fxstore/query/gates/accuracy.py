@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from fxstore.query.gates.finding import NOT_ENOUGH, NOTE, PASSED, TRIPPED, Finding
+from fxstore.query.gates.finding import NOT_ENOUGH, NOTE, TRIPPED, Finding, kept
 from fxstore.query.gates.rules import Rule
 from fxstore.query.gates.sides import Cell, Key, Sides
 
@@ -38,7 +38,7 @@ def judge(rule: Rule, sides: Sides, base: list[Cells], head: Cells) -> list[Find
         found += [finding] if finding else []
     if not found and not passed:
         return [Finding(rule.text, NOT_ENOUGH, f"no node has {rule.subject}", stage=rule.stage)]
-    return [*found, Finding(rule.text, PASSED, f"{passed} nodes keep it", stage=rule.stage)] if passed else found
+    return [*found, *kept(rule.text, passed, rule.stage)]
 
 
 def _base(node: Key, base: list[Cells]) -> tuple[float, int] | None:

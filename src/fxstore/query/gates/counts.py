@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import median
 from typing import Any
 
-from fxstore.query.gates.finding import NOT_ENOUGH, PASSED, TRIPPED, Finding
+from fxstore.query.gates.finding import NOT_ENOUGH, PASSED, TRIPPED, Finding, counted
 from fxstore.query.gates.rules import Rule
 from fxstore.query.gates.sides import Key, Sides
 
@@ -72,5 +72,5 @@ def fallback(rule: Rule, sides: Sides) -> list[Finding]:
         if known is not None or own[row["op_type"]] > left[row["op_type"]]:
             why = f"taken by {known['backend']} in the base" if known else "new, and no backend took it"
             found.append(Finding(rule.text, TRIPPED, f"{row['op_type']}: {why}", *sides.ordinals(key)))
-    kept = f"{sum(own.values())} operators fall back, {sum(left.values())} did"
+    kept = f"{counted(sum(own.values()), 'operator falls', 'operators fall')} back, {sum(left.values())} did"
     return found or [Finding(rule.text, PASSED, kept, stage=rule.stage)]

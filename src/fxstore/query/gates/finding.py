@@ -39,3 +39,14 @@ class Finding:
     limit: float | None = None
     stage: str | None = None
     overlay: str | None = None
+
+
+def counted(number: int, singular: str, plural: str) -> str:
+    """Returns a number with what is said of one, or of several."""
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def kept(rule: str, nodes: int, stage: str | None = None) -> list[Finding]:
+    """Returns the finding that some nodes keep a rule; none where there are none."""
+    said = counted(nodes, "node keeps it", "nodes keep it")
+    return [Finding(rule, PASSED, said, stage=stage)] if nodes else []

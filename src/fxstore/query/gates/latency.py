@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Final
 
-from fxstore.query.gates.finding import NOT_ENOUGH, NOTE, PASSED, TRIPPED, Finding
+from fxstore.query.gates.finding import NOT_ENOUGH, NOTE, TRIPPED, Finding, kept
 from fxstore.query.gates.rules import Rule
 from fxstore.query.gates.sides import Cell, Key, Sides
 
@@ -95,7 +95,7 @@ def judge(rule: Rule, sides: Sides, base: list[Cells], head: list[Cells], derive
     found = _shortened(rule, found)
     if not found and not passed:
         return [Finding(rule.text, NOT_ENOUGH, f"no node has {rule.subject}", stage=rule.stage)]
-    return [*found, *notes, *([Finding(rule.text, PASSED, f"{passed} nodes keep it")] if passed else [])]
+    return [*found, *notes, *kept(rule.text, passed)]
 
 
 def _measured(cells: Cells, derived: Statistic | None) -> _Measured:
