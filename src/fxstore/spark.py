@@ -130,12 +130,12 @@ def _rewrite(query: exp.Expression) -> exp.Expression:
 
 def _unrolled(hops: int) -> str:
     """Returns the chains of ancestors without recursion: Sail and Spark 4.0 have none, and later ones limit it."""
-    paths = "SELECT s.graph_hash, s.source, s.parent, ARRAY(s.source) AS path FROM _sources AS s"
+    paths = "SELECT s.graph_hash, s.source, s.parent, ARRAY(s.source) AS path FROM _parents AS s"
     for _ in range(hops - 1):
         paths = (
             "SELECT c.graph_hash, c.source, p.parent, "
             "CASE WHEN p.source IS NULL THEN c.path ELSE CONCAT(c.path, ARRAY(p.source)) END AS path "
-            f"FROM ({paths}) AS c LEFT JOIN _sources AS p ON p.graph_hash = c.graph_hash AND p.source = c.parent"
+            f"FROM ({paths}) AS c LEFT JOIN _parents AS p ON p.graph_hash = c.graph_hash AND p.source = c.parent"
         )
     return (
         "SELECT o.graph_hash, o.position, o.branch, e.place + 1 AS hop, e.source FROM _origins AS o "

@@ -65,7 +65,7 @@ SOURCES: Final = _schema(
     ("graph", _INT),  # the ancestor's graph, numbered by first occurrence
     ("pass_name", _TEXT),
     ("action", _TEXT),
-    ("parent", _INT),  # NULL at the root
+    ("parent", _INT),  # a source with a lower number; NULL at the root
 )
 ORIGINS: Final = _schema(("position", _INT), ("branch", _INT), ("source", _INT))
 HANDLES: Final = _schema(("position", _INT), ("namespace", _TEXT), ("handle", pa.int64()))

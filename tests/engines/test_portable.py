@@ -102,9 +102,16 @@ def test_hops_are_those_of_the_longest_chain(
     assert portable.hops([file]) == max(depth, default=1)
 
 
-def test_a_circle_of_ancestors_is_refused(tmp_path: Path) -> None:
+def test_a_circle_of_ancestors_ends_where_it_comes_back(tmp_path: Path) -> None:
+    circle: list[tuple[int, int | None]] = [(0, 2), (1, 0), (2, 1), (2, 2)]
+    assert portable.hops([sources(tmp_path / "sources.parquet", circle)]) == 3
+
+
+def test_a_chain_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    rows = [(i, i - 1 if i else None) for i in range(65)]
+    assert portable.hops([sources(tmp_path / "sources.parquet", rows[:64])]) == 64
     with pytest.raises(StoreError, match="more than 64 hops"):
-        portable.hops([sources(tmp_path / "sources.parquet", [(0, 1), (1, 0)])])
+        portable.hops([sources(tmp_path / "sources.parquet", rows)])
 
 
 def test_both_are_there_when_fxstore_is_and_need_no_engine() -> None:

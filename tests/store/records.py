@@ -179,18 +179,17 @@ def _graph_rows(
 ) -> tuple[dict[str, int], list[Row]]:
     ordinals: dict[str, int] = {}
     rows: list[Row] = []
-    number = 0
-    for index, stage in enumerate(stages):
-        for found in stage.graphs:
-            prefix = f"{stage.name}:{found.path + '/' if found.path else ''}"
-            for i, name in enumerate(found.nodes["name"].to_pylist()):
-                ordinals.setdefault(f"{stage.name}:{name}", bases[number] + i)
-                ordinals[f"{prefix}{name}"] = bases[number] + i
-            parent = ordinals[f"{stage.name}:{found.signature['parent']}"] if "parent" in found.signature else None
-            rows.append({"graph": number, "stage": stage.name, "stage_index": index, "method": found.method,
-                         "path": found.path, "parent": parent, "graph_hash": found.fingerprint(),
-                         "base": bases[number], "nodes": found.nodes.num_rows})  # fmt: skip
-            number += 1
+    placed = [(index, stage.name, found) for index, stage in enumerate(stages) for found in stage.graphs]
+    for (_, stage, found), base in zip(placed, bases, strict=True):
+        prefix = f"{stage}:{found.path + '/' if found.path else ''}"
+        for i, name in enumerate(found.nodes["name"].to_pylist()):
+            ordinals.setdefault(f"{stage}:{name}", base + i)
+            ordinals[f"{prefix}{name}"] = base + i
+    for number, (index, stage, found) in enumerate(placed):
+        parent = ordinals[f"{stage}:{found.signature['parent']}"] if "parent" in found.signature else None
+        rows.append({"graph": number, "stage": stage, "stage_index": index, "method": found.method,
+                     "path": found.path, "parent": parent, "graph_hash": found.fingerprint(),
+                     "base": bases[number], "nodes": found.nodes.num_rows})  # fmt: skip
     return ordinals, rows
 
 

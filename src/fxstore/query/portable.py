@@ -166,15 +166,18 @@ def public(prefix: str = "") -> tuple[str, ...]:
 def hops(files: Iterable[str]) -> int:
     """Returns the number of hops of the longest chain of ancestors that files of sources can hold, at least 1.
 
+    As in ``_parents``, what does not stand before a source is none of its ancestors.
+
     Raises:
-        StoreError: A chain is longer than any compiler's, or a circle.
+        StoreError: A chain is longer than any compiler's.
     """
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     longest = 1
     for file in files:
         table = pq.read_table(file, columns=["source", "parent"])
-        table = table.filter(table["parent"].is_valid())
+        table = table.filter(pc.less(table["parent"], table["source"])).sort_by("parent")
         parents = dict(zip(table["source"].to_pylist(), table["parent"].to_pylist(), strict=True))
         at = set(parents.values())
         for hop in range(2, _LONGEST + 2):

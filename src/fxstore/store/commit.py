@@ -130,6 +130,9 @@ class _Writer:
             name: parquet.conform(graph.tables[name], schema, _ORDER[name])
             for name, schema in tables.GRAPH_TABLES.items()
         }
+        parent, source = (found["sources"][name].to_numpy() for name in ("parent", "source"))
+        if bool((parent >= source).any()):  # NULL is NaN here, and neither
+            raise StoreError(f"a source of graph {graph.method}/{graph.path} stands before the one that it comes from")
         self._publish(graph_files(found), "graph_hash", graph_hash, target)
 
     def _publish(self, found: dict[str, pa.Table], key: str, value: str, target: Path) -> None:

@@ -118,7 +118,8 @@ def _placed(pane: Pane, left: float) -> PlacedPane:
     at: list[tuple[_Stack, float]] = []
     for graph, title in zip(shown, titles, strict=True):
         nested = graph.parent_nid in names
-        wanted = heights[graph.parent_nid] - graph.drawing.height / 2 if nested and graph.parent_nid else _TOP
+        caller = heights.get(graph.parent_nid or 0)  # none where graphs call each other in a circle
+        wanted = _TOP if caller is None else caller - graph.drawing.height / 2
         stack, y = _stacked(stacks, graph, nested, wanted)
         stack.width = max(stack.width, min(MOST_TITLE, width_of(title, NAME_SIZE, bold=True)))
         at.append((stack, y))

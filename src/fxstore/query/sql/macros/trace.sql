@@ -7,26 +7,32 @@ links AS MATERIALIZED (
     UNION ALL
     SELECT l.dst, l.src, l.evidence, 'earlier' FROM _run_links(run) AS l
 ),
-walk(asked, ordinal, direction, hops, evidence) AS (
-    SELECT a.ordinal, l.after, l.direction, 1, l.evidence FROM asked AS a JOIN links AS l ON l.before = a.ordinal
+-- The shortest way to each node, so that links in a circle end; of several, the one with the best evidence.
+walk(asked, ordinal, direction, step) USING KEY (asked, ordinal, direction, min(step)) AS (
+    SELECT a.ordinal, a.ordinal, unnest(['earlier', 'later']), {'hops': 0, 'strength': 0, 'evidence': NULL::VARCHAR}
+    FROM asked AS a
     UNION
-    SELECT w.asked, l.after, w.direction, w.hops + 1, l.evidence
+    SELECT w.asked, l.after, w.direction,
+           {'hops': w.step.hops + 1, 'strength': _strength(l.evidence), 'evidence': l.evidence}
     FROM walk AS w JOIN links AS l ON l.before = w.ordinal AND l.direction = w.direction
 ),
 linked AS (
-    SELECT w.asked, w.ordinal, w.direction, min(w.hops) AS hops,
-           arg_min(w.evidence, (w.hops, _strength(w.evidence))) AS evidence
-    FROM walk AS w GROUP BY w.asked, w.ordinal, w.direction
+    SELECT w.asked, w.ordinal, w.direction, w.step.hops AS hops, w.step.evidence AS evidence
+    FROM walk AS w WHERE w.step.hops > 0
 ),
 sources AS MATERIALIZED (
     SELECT s.* FROM _run_sources(run) AS s WHERE s.graph_hash IN (SELECT a.graph_hash FROM asked AS a)
+),
+parents AS MATERIALIZED (
+    SELECT s.graph_hash, s.source, max(CASE WHEN s.parent < s.source THEN s.parent END) AS parent
+    FROM sources AS s GROUP BY s.graph_hash, s.source
 ),
 chain(asked, graph, graph_hash, branch, hops, source) AS (
     SELECT a.ordinal, a.graph, a.graph_hash, o.branch, 1, o.source
     FROM asked AS a JOIN _run_origins(run) AS o ON o.graph_hash = a.graph_hash AND o.position = a.position
     UNION ALL
     SELECT c.asked, c.graph, c.graph_hash, c.branch, c.hops + 1, s.parent
-    FROM chain AS c JOIN sources AS s ON s.graph_hash = c.graph_hash AND s.source = c.source
+    FROM chain AS c JOIN parents AS s ON s.graph_hash = c.graph_hash AND s.source = c.source
     WHERE s.parent IS NOT NULL
 ),
 found AS (

@@ -29,13 +29,18 @@ CREATE VIEW _structure_nodes AS
 SELECT g.structure_hash, g.base + n.position AS ordinal, g.graph, g.stage, g.stage_index, g.method, g.path, n.*
 FROM _graphs AS g JOIN _nodes AS n ON n.graph_hash = g.graph_hash;
 
+-- Of each source at most one parent, and one that stands before it, as it is written: so every chain ends.
+CREATE VIEW _parents AS
+SELECT s.graph_hash, s.source, max(CASE WHEN s.parent < s.source THEN s.parent END) AS parent
+FROM _sources AS s GROUP BY s.graph_hash, s.source;
+
 -- One row per hop of each chain of ancestors.
 CREATE VIEW _chain AS
 WITH RECURSIVE chain AS (
     SELECT o.graph_hash, o.position, o.branch, 1 AS hop, o.source FROM _origins AS o
     UNION ALL
     SELECT c.graph_hash, c.position, c.branch, c.hop + 1 AS hop, s.parent AS source
-    FROM chain AS c JOIN _sources AS s ON s.graph_hash = c.graph_hash AND s.source = c.source
+    FROM chain AS c JOIN _parents AS s ON s.graph_hash = c.graph_hash AND s.source = c.source
     WHERE s.parent IS NOT NULL
 )
 SELECT c.graph_hash, c.position, c.branch, c.hop::INTEGER AS hop, c.source FROM chain AS c;
