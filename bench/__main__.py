@@ -23,6 +23,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from bench.arguments import options
 from bench.figures import Figure, rows, table
 
 AREAS = {
@@ -115,7 +116,7 @@ def main(areas: Iterable[str], quick: bool, to: Path | None) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m bench", description=(__doc__ or "").partition("\n")[0])
+    parser = options(__file__, __doc__)
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(AREAS)}; all by default")
     parser.add_argument("--quick", action="store_true", help="smaller networks and fewer rounds: five minutes")
     parser.add_argument("-o", dest="to", type=Path, help="the file of figures")

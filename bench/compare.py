@@ -8,7 +8,6 @@ is something now, is worse. A figure that is gone is a regression, too. With a r
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.arguments import existing, options
 from bench.figures import Figure, noise, shown, table
 
 FLOOR = 0.10
@@ -115,8 +115,8 @@ def main(base: Path, head: Path) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("base", type=Path)
-    parser.add_argument("head", type=Path)
+    parser = options(__file__, __doc__)
+    parser.add_argument("base", type=existing, help="a file of figures")
+    parser.add_argument("head", type=existing, help="another one")
     arguments = parser.parse_args()
     sys.exit(main(arguments.base, arguments.head))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from bench.architectures import ARCHITECTURES
+from bench.arguments import one_of
 from bench.edited import compile_edited
 from bench.models import MODELS
 from bench.odd_models import EXPORT_OPTIONS, ODD_MODELS
@@ -60,15 +62,23 @@ def _compile(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage, name:
     return compile_network(network, inputs, stage, quantise=variant == "q")
 
 
-def asked(arguments: Iterable[str], variants: str) -> Iterator[tuple[str, str]]:
-    """Yields name and variant of ``NAME`` or ``NAME:VARIANTS``; the six models, where nothing is asked for.
+def network(text: str) -> str:
+    """Takes ``NAME`` or ``NAME:VARIANTS`` from the command line."""
+    name, _, wanted = text.partition(":")
+    one_of((*MODELS, *ODD_MODELS, *ARCHITECTURES))(name)
+    for variant in wanted:
+        one_of(VARIANTS)(variant)
+    return text
 
-    Raises:
-        SystemExit: If there is no such network or variant.
-    """
-    known = [*MODELS, *ODD_MODELS, *ARCHITECTURES]
+
+def add_networks(parser: argparse.ArgumentParser) -> None:
+    """Lets a script take networks, as :func:`asked` wants them."""
+    known = f"of {', '.join((*MODELS, *ODD_MODELS, *ARCHITECTURES))}, each with :{VARIANTS}"
+    parser.add_argument("networks", metavar="NETWORK", nargs="*", type=network, help=known)
+
+
+def asked(arguments: Iterable[str], variants: str) -> Iterator[tuple[str, str]]:
+    """Yields name and variant of what :func:`network` takes; the six models, where nothing is asked for."""
     for argument in list(arguments) or list(MODELS):
         name, _, wanted = argument.partition(":")
-        if name not in known or not set(wanted) <= set(VARIANTS):
-            raise SystemExit(f"{argument}: no such network; there are {', '.join(known)}, each with :{VARIANTS}")
         yield from ((name, variant) for variant in wanted or variants)

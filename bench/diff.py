@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from bench.arguments import options
+
 from fxstore import connect
 from fxstore.ingest.build import GraphBuilder, Place, Value
 from fxstore.link import structure_of
@@ -90,4 +92,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    options(__file__, __doc__).parse_args()
     main()

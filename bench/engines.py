@@ -7,7 +7,6 @@ prints CPU seconds (of the process and of those that it started) and wall second
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from bench.arguments import existing, one_of, options
 
 from fxstore.query import portable
 from fxstore.query.engine import Engine
@@ -145,8 +145,8 @@ def main(path: Path, engines: list[str]) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("store", type=Path)
-    parser.add_argument("engines", nargs="*", default=list(ENGINES), choices=[*ENGINES, []])
+    parser = options(__file__, __doc__)
+    parser.add_argument("store", type=existing)
+    parser.add_argument("engines", metavar="ENGINE", nargs="*", type=one_of(ENGINES), help=f"of {', '.join(ENGINES)}")
     arguments = parser.parse_args()
-    main(arguments.store, arguments.engines)
+    main(arguments.store, arguments.engines or list(ENGINES))

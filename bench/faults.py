@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import operator
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import Any
 warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
+from bench.arguments import one_of, options, positive  # noqa: E402
 from bench.numbers import MODELS  # noqa: E402
 from bench.wrong_values import disturbed, one_nan, transposed, wrong_scale  # noqa: E402
 from torch import Tensor, fx  # noqa: E402
@@ -171,10 +171,8 @@ def trial(name: str, quantise: bool, every: int = 1) -> Tried:
     return tried
 
 
-def main(arguments: list[str]) -> None:
-    every = int(arguments[arguments.index("--every") + 1]) if "--every" in arguments else 1
-    names = [argument for argument in arguments if argument in MODELS] or list(MODELS)
-    for name in names:
+def main(names: Sequence[str], every: int) -> None:
+    for name in names or MODELS:
         for quantise in (False, True):
             tried = trial(name, quantise, every)
             named = ", ".join(f"{count} {kind}" for kind, count in sorted(tried.named.items()))
@@ -186,4 +184,8 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = options(__file__, __doc__)
+    parser.add_argument("models", metavar="MODEL", nargs="*", type=one_of(MODELS), help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--every", metavar="N", type=positive, default=1, help="every Nth fault only")
+    given = parser.parse_args()
+    main(given.models, given.every)

@@ -8,7 +8,6 @@ operator, on the device against the same exported program. Rows that differ by m
 from __future__ import annotations
 
 import copy
-import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
+from bench.arguments import one_of, options  # noqa: E402
 from bench.numbers import MODELS  # noqa: E402
 
 import fxstore  # noqa: E402
@@ -87,4 +87,6 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = options(__file__, __doc__)
+    parser.add_argument("models", metavar="MODEL", nargs="*", type=one_of(MODELS), help=f"of {', '.join(MODELS)}")
+    main(parser.parse_args().models)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import sys
 import tempfile
 import time
 import warnings
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from bench.arguments import options
 from bench.figures import Figure, cpu, in_turns, paired, size, size_of
 from bench.figures import timed as timed_beside
 from bench.models import ConvBn
@@ -136,8 +136,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         yield size("ingest", "store of all stages", size_of(folder / "store0"), ".etrecord, no weights", packed)
 
 
-def main() -> None:
-    small = "--small" in sys.argv
+def main(small: bool) -> None:
     found = ingested(small)
     nodes = found.nodes
     with tempfile.TemporaryDirectory() as folder:
@@ -218,4 +217,6 @@ def quiet() -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    main()
+    parser = options(__file__, __doc__)
+    parser.add_argument("--small", action="store_true", help="a network of three blocks")
+    main(parser.parse_args().small)

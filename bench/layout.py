@@ -17,13 +17,13 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from bench.arguments import existing, options
 from bench.figures import Figure, in_turns, paired
 from bench.layout_engines import Drawn, Lines, NotDrawn, dot, elk, fast_sugiyama
 from tests.layout import graphs, real
@@ -213,7 +213,7 @@ def _pane(title: str, before: Graph, after: Graph, old: list[int], new: list[int
     print(f"{title:40} {len(old):6} {level:6.1%} {pairs:6} {turned:6}", flush=True)
 
 
-def stored(path: str) -> Iterator[tuple[str, Graph]]:
+def stored(path: Path) -> Iterator[tuple[str, Graph]]:
     """Yields the graphs of a store that have at least fifty nodes."""
     import fxstore
     from fxstore.render.boxes import box_size
@@ -253,8 +253,8 @@ def figures(quick: bool) -> Iterator[Figure]:
         )
 
 
-def main() -> None:
-    """Measures every graph."""
+def main(more: Sequence[Path]) -> None:
+    """Measures every graph, and those of further stores and files."""
     print(
         f"{'graph':22} {'engine':13} {'nodes':>6} {'edges':>6} {'CPU s':>7} {'us/node':>7} {'MB':>4} {'miss':>4} "
         f"{'undr':>4} {'overl':>5} {'cross/e':>7} {'length':>7} {'width':>7} {'height':>8} {'aspect':>6} {'spine':>6} "
@@ -265,18 +265,20 @@ def main() -> None:
     compare_panes()
     for name, make in GENERATED.items():
         compare(name, make())
-    for path in sys.argv[1:]:
-        for name, graph in stored(path) if Path(path).is_dir() else [(Path(path).stem, from_json(path))]:
+    for path in more:
+        for name, graph in stored(path) if path.is_dir() else [(path.stem, from_json(path))]:
             compare(name, graph)
 
 
-def from_json(path: str) -> Graph:
+def from_json(path: Path) -> Graph:
     """Returns a graph from a JSON file with ``sizes``, ``edges`` and ``paths``."""
-    graph = json.loads(Path(path).read_text())
+    graph = json.loads(path.read_text())
     return Graph([tuple(size) for size in graph["sizes"]], [tuple(edge) for edge in graph["edges"]], graph["paths"])
 
 
 ENGINES: tuple[Callable[[Graph], Drawn], ...] = (ours, fast_sugiyama, dot, elk)
 
 if __name__ == "__main__":
-    main()
+    parser = options(__file__, __doc__)
+    parser.add_argument("graphs", metavar="GRAPH", nargs="*", type=existing, help="a store, or a JSON file")
+    main(parser.parse_args().graphs)

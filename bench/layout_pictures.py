@@ -5,11 +5,11 @@ Run from the repository's root: ``python -m bench.layout_pictures DIRECTORY``. N
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from bench.arguments import existing, options
 from playwright.sync_api import Browser, sync_playwright
 from tests.layout import real
 from tests.layout.paged import page_model
@@ -42,9 +42,8 @@ def picture(browser: Browser, name: str, directory: Path) -> None:
         view.screenshot(path=directory / f"layout-{name}-near.png")
 
 
-def main() -> None:
+def main(directory: Path) -> None:
     """Makes all pictures."""
-    directory = Path(sys.argv[1])
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for name in MODELS:
@@ -54,4 +53,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    parser = options(__file__, __doc__)
+    parser.add_argument("directory", type=existing)
+    main(parser.parse_args().directory)

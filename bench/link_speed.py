@@ -12,6 +12,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 
+from bench.arguments import options
 from bench.figures import Figure, timed
 
 from fxstore.ingest.build import GraphBuilder, Value
@@ -121,4 +122,5 @@ def _timed(run: list[Stage]) -> float:
 
 
 if __name__ == "__main__":
+    options(__file__, __doc__).parse_args()
     main()

@@ -28,7 +28,8 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
 import torch  # noqa: E402
-from bench.compiling import asked, compile_variant  # noqa: E402
+from bench.arguments import options  # noqa: E402
+from bench.compiling import add_networks, asked, compile_variant  # noqa: E402
 from torch import fx  # noqa: E402
 from torch._ops import OpOverload  # noqa: E402
 
@@ -335,5 +336,8 @@ def main(wanted: Iterable[str], show: bool = False) -> None:
 
 if __name__ == "__main__":
     torch.manual_seed(0)
-    names = [name for name in sys.argv[1:] if not name.startswith("-")]
-    main(names, show="--show" in sys.argv)
+    parser = options(__file__, __doc__)
+    add_networks(parser)
+    parser.add_argument("--show", action="store_true", help="each set that is not as the truth has it")
+    given = parser.parse_args()
+    main(given.networks, given.show)

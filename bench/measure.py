@@ -1,6 +1,7 @@
 """What measuring costs: ``python -m bench.measure time|memory``.
 
-``time``: CPU time of ``measure`` (two stages, default metrics) against the plain sum of running both modules.
+``time``: CPU time of ``measure`` (two stages, default metrics) against the plain sum of running both modules: stacks of
+eight convolutions, and a transformer of two layers against its quantised form, three samples.
 ``memory``: peak memory of the process on a chain with 4 GB of intermediates.
 """
 
@@ -8,17 +9,46 @@ from __future__ import annotations
 
 import copy
 import resource
-import sys
 import warnings
-from collections.abc import Iterator
-
-import torch
-from bench.figures import Figure, cpu, in_turns, paired
-from torch import nn
-
-import fxstore
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 warnings.filterwarnings("ignore")
+
+import torch  # noqa: E402
+from bench.arguments import one_of, options  # noqa: E402
+from bench.figures import Figure, cpu, in_turns, paired  # noqa: E402
+from torch import nn  # noqa: E402
+
+import fxstore  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two stages that are measured, the same as modules that are run, and the samples."""
+
+    name: str
+    stages: dict[str, Any]
+    modules: Sequence[Callable[..., Any]]
+    samples: Sequence[tuple[Any, ...]]
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of both stages."""
+        return sum(len(stage.graph.nodes) for stage in self.stages.values())
+
+    def plain(self) -> float:
+        """Returns the CPU seconds of running both."""
+        with torch.no_grad():
+            return cpu(lambda: [module(*sample) for sample in self.samples for module in self.modules])
+
+    def measured(self, statistics: bool) -> float:
+        """Returns the CPU seconds of measuring one against the other."""
+        with fxstore.connect(":memory:") as store, store.record("bench", strict=True) as rec:
+            for name, source in self.stages.items():
+                rec.stage(name, source)
+            return cpu(lambda: rec.measure(list(self.samples), statistics=statistics))
 
 
 class Chain(nn.Module):
@@ -34,66 +64,83 @@ class Chain(nn.Module):
         return x
 
 
-def measured(program: torch.export.ExportedProgram, x: torch.Tensor, statistics: bool) -> float:
-    with fxstore.connect(":memory:") as store, store.record("bench", strict=True) as rec:
-        rec.stage("float", program)
-        rec.stage("core", disturbed(program))
-        return cpu(lambda: rec.measure((x,), statistics=statistics))
+def convolutions(width: int) -> Case:
+    """Returns a stack of convolutions of that width, on 32 x 32 images."""
+    layers = [layer for _ in range(8) for layer in (nn.Conv2d(width, width, 3, padding=1), nn.ReLU())]
+    return against_core(f"{width} channels", nn.Sequential(*layers).eval(), torch.randn(1, width, 32, 32))
 
 
-def disturbed(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    """Returns the decomposed program with other weights: of equal values there would be little to compute."""
-    other = copy.deepcopy(program).run_decompositions({})
+def against_core(name: str, network: nn.Module, x: torch.Tensor) -> Case:
+    """Returns a network beside its decomposed form with other weights: of equal values there is little to compute."""
+    program = torch.export.export(network, (x,))
+    core = copy.deepcopy(program).run_decompositions({})
     with torch.no_grad():
-        for weight in other.state_dict.values():
+        for weight in core.state_dict.values():
             weight.mul_(1.01)
-    return other
+    return Case(name, {"float": program, "core": core}, [program.module(), core.module()], [(x,)])
 
 
-def times() -> None:
-    """Prints the ratios for a light and a heavier stack."""
-    for width in (64, 256):
-        time_of(width)
+def transformer() -> Case:
+    """Returns a BERT of two layers beside its quantised form: many small operators."""
+    from bench.numbers import bert
+
+    from fxstore.ingest.demo.pipeline import quantised
+
+    network, samples = bert()
+    program = torch.export.export(network, samples[0])
+    stages = {"float": program, "quantized": quantised(program, samples[0])}
+    modules = [program.module(), stages["quantized"]]
+    return Case("transformer", stages, modules, [tuple(one.flip(-1) for one in samples[0])] * 3)
 
 
-def time_of(width: int) -> None:
-    """Prints the ratio for a stack of convolutions of that width."""
-    for one in of_width(width, 3):
-        print(f"{one.name}: both runs {one.peer_value:.0f} ms, measure {one.value:.0f} ms, ratio {one.ratio:.2f}")
+def cases(quick: bool) -> Iterator[Case]:
+    """Yields what is measured."""
+    yield convolutions(64)
+    yield transformer()
+    if not quick:
+        yield convolutions(256)
 
 
-def of_width(width: int, rounds: int) -> Iterator[Figure]:
+def of_case(case: Case, rounds: int) -> Iterator[Figure]:
     """Yields the ratio without and with statistics."""
-    convolutions = [layer for _ in range(8) for layer in (nn.Conv2d(width, width, 3, padding=1), nn.ReLU())]
-    x = torch.randn(1, width, 32, 32)
-    program = torch.export.export(nn.Sequential(*convolutions).eval(), (x,))
-    module, core = program.module(), program.run_decompositions({}).module()
-
-    def plain() -> float:
-        with torch.no_grad():
-            return cpu(lambda: (module(x), core(x)))
-
     for statistics in (False, True):
-        both = in_turns(lambda s=statistics: measured(program, x, s), plain, rounds)  # type: ignore[misc]
-        about = f"{width} channels{', statistics' if statistics else ''}"
+        both = in_turns(lambda s=statistics: case.measured(s), case.plain, rounds)  # type: ignore[misc]
+        about = f"{case.name}{', statistics' if statistics else ''}"
         yield paired("measure", about, "ms", "lower", "running both stages", both, lambda seconds: 1e3 * seconds)
 
 
 def figures(quick: bool) -> Iterator[Figure]:
     """Yields what the suite shows of measuring."""
     torch.set_num_threads(1)  # threads that wait for each other burn CPU time on a busy machine
-    for width in (64,) if quick else (64, 256):
-        yield from of_width(width, 5)
+    for case in cases(quick):
+        yield from of_case(case, 5)
+
+
+def times() -> None:
+    """Prints the ratios."""
+    torch.set_num_threads(1)
+    for case in cases(False):
+        for one in of_case(case, 7):
+            each = (one.value - one.peer_value) * 1e3 / case.nodes / len(case.samples)
+            print(
+                f"{one.name}: both runs {one.peer_value:.0f} ms, measure {one.value:.0f} ms, ratio {one.ratio:.2f}; "
+                f"{each:.0f} us more per node and sample",
+                flush=True,
+            )
 
 
 def memory() -> None:
-    x = torch.randn(1 << 23)
-    program = torch.export.export(Chain(128), (x,))
+    """Prints the peak."""
+    case = against_core("chain", Chain(128), torch.randn(1 << 23))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    took = measured(program, x, statistics=False)
+    took = case.measured(statistics=False)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"4 GB of intermediates: before {before} MB, peak {peak} MB, {took:.0f} s of CPU")
 
 
+ASKED = {"time": times, "memory": memory}
+
 if __name__ == "__main__":
-    {"time": times, "memory": memory}[sys.argv[1]]()
+    parser = options(__file__, __doc__)
+    parser.add_argument("what", type=one_of(ASKED), help="time or memory")
+    ASKED[parser.parse_args().what]()

@@ -10,7 +10,6 @@ delegates' insides, against float) and on the device (delegates' insides by adde
 from __future__ import annotations
 
 import copy
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from bench.arguments import one_of, options
 from bench.ingest import mobilenet_v2
 from torch import Tensor, nn
 
@@ -192,4 +192,6 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = options(__file__, __doc__)
+    parser.add_argument("models", metavar="MODEL", nargs="*", type=one_of(MODELS), help=f"of {', '.join(MODELS)}")
+    main(parser.parse_args().models)

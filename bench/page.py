@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bench.arguments import options, positive
 from bench.figures import Figure, paired, size
 
 from fxstore.render import Page, PageModel
@@ -204,13 +204,14 @@ def driven(sizes: Sequence[int]) -> Iterator[tuple[str, dict[str, float]]]:
                 browser.close()
 
 
-def main() -> None:
+def main(sizes: Sequence[int]) -> None:
     """Prints a row per page."""
-    sizes = [int(text) for text in sys.argv[1:]] or SIZES
     print(f"{'page, nodes a pane':18} {'MB':>8} " + " ".join(f"{column:>10}" for column in COLUMNS))
     for name, row in driven(sizes):
         show(name, row)
 
 
 if __name__ == "__main__":
-    main()
+    parser = options(__file__, __doc__)
+    parser.add_argument("sizes", metavar="NODES", nargs="*", type=positive, default=SIZES)
+    main(parser.parse_args().sizes)

@@ -7,7 +7,6 @@ makes the stores in FOLDER (once) and prints, for each, CPU milliseconds of the 
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import tempfile
@@ -18,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bench.arguments import options, positive
 from bench.figures import Figure, timed
 from bench.stores import make, records
 
@@ -244,8 +244,8 @@ def main(folder: Path, counts: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = options(__file__, __doc__)
     parser.add_argument("folder", type=Path, help="where the stores are, or are made")
-    parser.add_argument("runs", type=int, nargs="*", default=[1, 300], help="sizes of the stores")
+    parser.add_argument("runs", type=positive, nargs="*", default=[1, 300], help="sizes of the stores")
     arguments = parser.parse_args()
     main(arguments.folder, arguments.runs)

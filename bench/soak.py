@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet  # noqa: F401  (loaded before the clock starts)
+from bench.arguments import existing, options, positive
 
 from fxstore import connect
 from fxstore.errors import FxstoreError
@@ -166,10 +167,10 @@ def part(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="an existing directory; the store in it is made anew")
+    parser = options(__file__, __doc__)
+    parser.add_argument("folder", type=existing, help="an existing directory; the store in it is made anew")
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--writers", type=int, default=8)
+    parser.add_argument("--writers", type=positive, default=8)
     for hidden in ("--part", "--number"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     given = parser.parse_args()

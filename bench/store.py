@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from bench.arguments import options
 from bench.figures import COLUMNS, Figure, cpu, in_turns, paired, rows, size, size_of, table
 from bench.link_speed import stages
 from bench.stores import accuracy
@@ -120,4 +121,5 @@ def scanned(path: Path, rounds: int) -> Figure:
 
 
 if __name__ == "__main__":
+    options(__file__, __doc__).parse_args()
     print(table(rows(figures(False)), COLUMNS))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import sys
 import warnings
 from collections import defaultdict
 from typing import Any
@@ -17,7 +16,8 @@ from typing import Any
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
-from bench.compiling import asked, compile_variant  # noqa: E402
+from bench.arguments import options  # noqa: E402
+from bench.compiling import add_networks, asked, compile_variant  # noqa: E402
 
 from fxstore.ingest import adapters  # noqa: E402
 from fxstore.ingest.state import state  # noqa: E402
@@ -82,4 +82,6 @@ def main(wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = options(__file__, __doc__)
+    add_networks(parser)
+    main(parser.parse_args().networks)

@@ -38,7 +38,7 @@ def compile_network(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage
         exported = torch.export.export(network, inputs)
         stage("float", exported)
         if quantise:
-            exported = torch.export.export(_quantised(exported, inputs, stage), inputs)
+            exported = torch.export.export(quantised(exported, inputs, stage), inputs)
         edge = to_edge_transform_and_lower(
             exported,
             partitioner=[XnnpackPartitioner()],
@@ -52,7 +52,14 @@ def compile_network(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage
         return program
 
 
-def _quantised(exported: ExportedProgram, inputs: tuple[Tensor, ...], stage: Stage) -> Any:
+def quantised(exported: ExportedProgram, inputs: tuple[Tensor, ...], stage: Stage = lambda name, source: None) -> Any:
+    """Returns a program as XNNPACK's quantiser leaves it.
+
+    Args:
+        exported: The float program.
+        inputs: They calibrate the quantiser.
+        stage: Receives ``prepared`` and ``quantized``.
+    """
     prepared = prepare_pt2e(exported.module(), XNNPACKQuantizer().set_global(_quantisation()))
     prepared(*inputs)
     stage("prepared", prepared)
