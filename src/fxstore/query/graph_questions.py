@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 from fxstore.errors import QueryError, UsageError
 from fxstore.query import guard, hints
+from fxstore.query.hints import literal
 from fxstore.query.motif_sql import Statement
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from fxstore.query.result import Result
-    from fxstore.store import CommittedRun
-
-Params = Sequence[Any] | Mapping[str, Any]
+from fxstore.query.named import Named
+from fxstore.query.result import Result
 
 
-class GraphQuestions(ABC):
+class GraphQuestions(Named):
     """What a store can be asked about ways, neighbours and patterns."""
-
-    @abstractmethod
-    def _call(self, macro: str, required: Sequence[object], **optional: object) -> Result: ...
-
-    @abstractmethod
-    def _check_nids(self, *nids: int) -> None: ...
-
-    @abstractmethod
-    def _check_stage(self, stage: str | None, run: str | None) -> CommittedRun: ...
-
-    @abstractmethod
-    def _check_metric(
-        self, metric: str, run: str | None, stage: str | None = None, overlay: str | None = None
-    ) -> None: ...
-
-    @abstractmethod
-    def _result(self, checked: guard.Checked, params: Params | None, shown: str) -> Result: ...
-
-    @abstractmethod
-    def _held(self, macro: str, *arguments: object) -> pa.Table: ...
-
-    @abstractmethod
-    def rows_of(self, macro: str, *arguments: object) -> pa.Table:
-        """Returns what one of fxstore's own macros gives, the private ones included."""
 
     def ancestors(self, nid: int, hops: int | None = None, nested: bool = False) -> Result:
         """Returns the nodes from which a node's value is computed.
@@ -145,8 +112,3 @@ class GraphQuestions(ABC):
     def _of_two(self, macro: str, a: int, b: int) -> Result:
         self._check_nids(a, b)
         return self._call(macro, [a, b])
-
-
-def literal(value: object) -> str:
-    """Returns a value as SQL, for showing only."""
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

@@ -1,4 +1,4 @@
-"""What an error about an unknown name says."""
+"""What an error about an unknown name says, and how a value is shown in it."""
 
 from __future__ import annotations
 
@@ -40,3 +40,8 @@ def no_run(catalog: Catalog, run: str | None) -> QueryError:
     newest_first = [found.name for found in reversed(catalog.runs.values())]
     hint = nearest(run, catalog.names()) or among(run, newest_first, "fxstore runs")
     return QueryError(f"no run {run!r} in this store", hint=hint)
+
+
+def literal(value: object) -> str:
+    """Returns a value as SQL, for showing only."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.query import worker
-from fxstore.query.graph_questions import literal
+from fxstore.query.hints import literal
 from fxstore.query.result import Coverage, KnownNodes, Result
 
 if TYPE_CHECKING:
