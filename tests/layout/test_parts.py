@@ -6,19 +6,22 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fxstore.layout import draw
+from fxstore.layout.balance import balance, joins
 from fxstore.layout.contract import Contracted
-from fxstore.layout.crossing import Ordering, candidate_rows
+from fxstore.layout.crossing import candidate_rows
 from fxstore.layout.grid import Grid, build_grid
 from fxstore.layout.model import GAP_PARTS
 from fxstore.layout.modules import Modules
 from fxstore.layout.order import adjacency, against_flow, topological
+from fxstore.layout.ordering import Ordering
 from fxstore.layout.pack import pack
 from fxstore.layout.place import place_cells
 from fxstore.layout.problem import Problem, Wire
 from fxstore.layout.relax import relax_cells
 from fxstore.layout.rows import assign_rows
 from fxstore.layout.sources import beside_consumers
-from fxstore.layout.spacing import LANE
+from fxstore.layout.spacing import HEAD, LANE, PAD
 from fxstore.layout.sugiyama import suggested_rows
 
 EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
@@ -118,6 +121,52 @@ def test_every_order_found_has_the_crossings_it_says(problem: Problem) -> None:
 
 @given(problems())
 @settings(deadline=None)
+def test_side_inputs_on_both_sides_add_no_crossing(problem: Problem) -> None:
+    grid = build_grid(problem, assign_rows(problem))
+    state = Ordering(grid)
+    state.take(grid.rows)
+    before, found = state.crossings(), joins(grid)
+    balance(state, grid, found)
+    assert state.counts == [state._count(row) for row in state.rows]
+    assert state.crossings() <= before
+    assert [sorted(row) for row in state.rows] == grid.rows
+
+
+@given(problems(), st.data())
+@settings(deadline=None)
+def test_what_has_a_rank_keeps_its_side(problem: Problem, data: st.DataObject) -> None:
+    grid = build_grid(problem, assign_rows(problem))
+    grid.rank = data.draw(st.permutations(range(len(grid.row))))
+    for count, rows in candidate_rows(grid):
+        state = Ordering(grid)
+        state.take(rows)
+        assert (state.crossings(), state.rows) == (count, rows)
+
+
+def test_half_of_the_weights_of_a_normalisation_are_left_of_the_longest_path_and_none_far_away() -> None:
+    """0 is the input, 2 a convolution with weight 1, 7 a normalisation of it with weights 3 to 6."""
+    edges = [(0, 2), (1, 2), (2, 7), *[(i, 7) for i in range(3, 7)], (7, 8)]
+    drawing = draw([(220, 36)] * 9, edges, ["m"] * 9)
+    assert sum(drawing.x[3:7] < drawing.x[7]) == 2
+    assert drawing.x[0] == drawing.x[2] == drawing.x[7] == drawing.x[8]
+    assert max(abs(drawing.x[1:7] - drawing.x[7])) < 520
+    assert drawing.height <= 4 * 36 + 3 * 30 + HEAD + PAD
+
+
+def test_weights_are_lifted_where_that_makes_no_row_wider_and_never_past_a_tall_box() -> None:
+    # 0 is an input port, 1 to 3 a chain, 4 to 7 weights that 3 takes.
+    wires = [Wire(a, b, a, 4, 4, False) for a, b in [(0, 1), (1, 2), (2, 3), *[(i, 3) for i in range(4, 8)]]]
+    order = {0: 0, 1: 1, 2: 2, 4: 3, 5: 4, 6: 5, 7: 6, 3: 7}
+    wires = sorted(Wire(order[a], order[b], order[a], 4, 4, False) for a, b, *_ in wires)
+    for tall, rows in ((38, [1, 1, 2, 2]), (500, [2, 2, 2, 2])):
+        problem = Problem(1, 0, [LANE, *[100] * 7], [0, 38, tall, 38, 38, 38, 38, 38], wires, False)
+        row = assign_rows(problem)
+        assert (row[1], row[2], row[7]) == (1, 2, 3)
+        assert sorted(row[3:7]) == rows
+
+
+@given(problems())
+@settings(deadline=None)
 def test_neighbours_keep_their_distance(problem: Problem) -> None:
     grid = ordered_grid(problem)
     gaps = [[grid.width[v] + 5 for v in row[:-1]] for row in grid.rows]
@@ -194,6 +243,15 @@ def test_a_source_that_two_modules_use_comes_before_both() -> None:
     succ, pred = [[3, 5], [5], [3], [4], [5], []], [[], [], [], [0, 2], [3], [0, 1, 4]]
     module = modules.settle(range(6), succ, pred)
     assert beside_consumers([0, 1, 2, 3, 4, 5], succ, pred, modules, module) == [0, 2, 3, 4, 1, 5]
+
+
+def test_of_sources_put_before_one_node_those_of_outer_modules_come_first() -> None:
+    # 0 is used in two modules of layer 0, 1 in both layers: 0 is in the box of layer 0, 1 is not.
+    modules = Modules([None, None, "m.0.a", "m.0.b", "m.1.a"])
+    succ, pred = [[2, 3], [2, 4], [3], [4], []], [[], [], [0, 1], [0, 2], [1, 3]]
+    module = modules.settle(range(5), succ, pred)
+    assert [modules.paths[m] for m in module[:2]] == ["m.0", "m"]
+    assert beside_consumers([0, 1, 2, 3, 4], succ, pred, modules, module) == [1, 0, 2, 3, 4]
 
 
 def test_a_parameter_joins_the_module_that_uses_it_and_the_output_the_root() -> None:

@@ -7,10 +7,8 @@ from math import ceil, sqrt
 
 from fxstore.layout.model import GAP_PARTS
 
-ASPECT, GRID_ASPECT = 1.6, 3.0
+ASPECT, GRID_ASPECT = 1.6, 2.0
 """Width over height that many small components together have, and that those of one node have under a larger one."""
-GRID_LEFT = 120
-"""Pixels from the largest component's longest path to the left border of the grid under it."""
 
 Corners = list[tuple[int, int]]
 
@@ -18,8 +16,8 @@ Corners = list[tuple[int, int]]
 def pack(extents: Sequence[tuple[int, int]], alone: Sequence[bool], stem: int) -> Corners:
     """Stacks components in columns, the largest first.
 
-    Those of one node stand in a grid under the first column, if there are others. It keeps its place below the longest
-    path however wide its component is, and no column reaches above it.
+    Those of one node stand in a grid under the first column, if there are others. Its middle is below the longest path
+    however wide its component is, and no column reaches above it.
 
     Args:
         extents: Width and height of each.
@@ -33,15 +31,15 @@ def pack(extents: Sequence[tuple[int, int]], alone: Sequence[bool], stem: int) -
     whole = [i for i in order if not alone[i]] or order
     loose = sorted(set(order) - set(whole))
     columns, step = _grid_columns([extents[i] for i in loose])
-    first = stem - GRID_LEFT + columns * step
-    corners, foot = _stack([extents[i] for i in whole], first)
+    begin = stem - columns * step // 4 * 2
+    corners, foot = _stack([extents[i] for i in whole], begin + columns * step)
     out = [(0, 0)] * len(order)
     for i, corner in zip(whole, corners, strict=True):
         out[i] = corner
     for place, i in enumerate(loose):
         above = loose[place - columns] if place >= columns else whole[foot]
         y = out[above][1] + extents[above][1] + GAP_PARTS
-        out[i] = stem - GRID_LEFT + place % columns * step, y
+        out[i] = begin + place % columns * step, y
     left = min([x for x, _ in out], default=0)
     return [(x - left, y) for x, y in out]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fxstore.layout.contract import Contracted
 from fxstore.layout.crossing import candidate_rows
-from fxstore.layout.grid import Grid, build_grid
+from fxstore.layout.grid import SPINE, Grid, build_grid
 from fxstore.layout.order import Lists
 from fxstore.layout.place import place_cells
 from fxstore.layout.problem import Problem, Shape
@@ -111,13 +111,24 @@ def _placed(problem: Problem, grid: Grid, orders: Orders, structure: int) -> lis
             free = [*[-1] * problem.ins, *rank, *[-1] * (len(grid.row) - problem.ins - len(rank))]
             if all(_ascend([free[v] for v in row]) for row in grid.rows):
                 break
-            runs = Contracted(grid, free)
+            runs = Contracted(grid, _with_spine(grid, free))
         key = structure, tuple(grid.row[: len(problem.width)]), rank
         options = [orders[key]] if key in orders else candidate_rows(runs)
         left = place_cells(runs, options)
         orders[key] = options[0][0], runs.rows
         grid.rows = runs.expanded(runs.rows)
     return runs.spread(left)
+
+
+def _with_spine(grid: Grid, rank: list[int]) -> list[int]:
+    """Returns the ranks with one for each cell of the longest path: its own, else that of the next below or above."""
+    rank = list(rank)
+    links = [k for row in grid.rows for v in row for k in grid.below[v] if grid.pull[k] == SPINE]
+    for far, near, order in ((grid.lower, grid.upper, links[::-1]), (grid.upper, grid.lower, links)):
+        for k in order:
+            if rank[near[k]] < 0:
+                rank[near[k]] = rank[far[k]]
+    return rank
 
 
 def _ascend(ranks: list[int]) -> bool:

@@ -14,6 +14,12 @@ from fxstore.layout.spacing import GAP_X, GAP_Y
 
 ROUNDS = 4
 """How often edges are shortened; more has no effect on real graphs."""
+SIDES = 2
+"""So many side inputs of a cell are in the row above it."""
+LIFTS = 2
+"""The others are at most so many rows higher."""
+MOST_PASSED = 120
+"""Nothing is lifted past a row with a taller cell."""
 WHOLE_ROW = 3000
 """A row up to this wide is never folded."""
 ROW_WIDTH = 1500
@@ -27,12 +33,14 @@ def assign_rows(problem: Problem) -> list[int]:
     succ, pred = _neighbours(problem)
     row = _longest_path(problem, pred)
     _tighten(problem, row, succ, pred, ())
+    _lift(problem, row, succ, pred, ())
     if problem.span and not _keeps(problem, row):
         span = [*[None] * problem.ins, *problem.span, *[None] * problem.outs]
         found = level_rows(pred, span, 1 if problem.ins else 0, problem.ins)
         if found is not None:
             row = found
             _tighten(problem, row, succ, pred, span)
+            _lift(problem, row, succ, pred, span)
     return _fold(problem, row)
 
 
@@ -82,6 +90,33 @@ def _tighten(problem: Problem, row: list[int], succ: Lists, pred: Lists, kept: S
                 moved = True
         if not moved:
             return
+
+
+def _lift(problem: Problem, row: list[int], succ: Lists, pred: Lists, kept: Sequence[object]) -> None:
+    """Moves single sources of a cell that has several to the rows above, where these are less wide.
+
+    What has anything in ``kept`` stays in its row.
+    """
+    used: dict[int, int] = {}
+    for v, r in enumerate(row):
+        used[r] = used.get(r, 0) + problem.width[v] + GAP_X
+    first = 1 if problem.ins else 0
+    tall = {row[v] for v in range(len(row)) if problem.height[v] > MOST_PASSED}
+    for t in sorted([t for t, inputs in enumerate(pred) if len(inputs) > SIDES], key=lambda t: -row[t]):
+        near = row[t] - 1
+        loose = [u for u in pred[t] if row[u] == near and u >= problem.ins and not pred[u] and len(succ[u]) == 1]
+        for u in reversed(loose[SIDES:] if len(loose) < len(pred[t]) else []):
+            if kept and kept[u]:
+                continue
+            width, best = problem.width[u] + GAP_X, near
+            for r in range(near - 1, max(first, near - LIFTS) - 1, -1):
+                if r + 1 in tall:
+                    break
+                if used.get(r, 0) + width <= used[best] - width:
+                    best = r
+            used[near] -= width
+            used[best] = used.get(best, 0) + width
+            row[u] = best
 
 
 def _fold(problem: Problem, row: list[int]) -> list[int]:

@@ -53,7 +53,7 @@ def _trees(order: list[int], succ: Lists, pred: Lists, module: list[int]) -> tup
 def _shared(
     order: list[int], succ: Lists, pred: Lists, modules: Modules, module: list[int], free: list[bool]
 ) -> dict[int, list[int]]:
-    """Returns the shared sources to put before each node."""
+    """Returns the shared sources to put before each node, those of outer modules first."""
     anchor = list(range(len(order)))
     for v in reversed(order):
         if free[v] and len(succ[v]) == 1:
@@ -83,4 +83,6 @@ def _shared(
             depth = len(modules.chains[module[source]])
             inside = depth < len(chain) and modules.holds(module[source], module[v])
             ahead.setdefault(opened[depth] if inside else v, []).append(source)
+    for sources in ahead.values():
+        sources.sort(key=lambda source: len(modules.chains[module[source]]))
     return ahead
