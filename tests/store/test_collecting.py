@@ -126,6 +126,29 @@ def test_a_staging_of_a_clock_that_was_ahead_stays(store: Store) -> None:
     assert staged.exists()
 
 
+def test_drawings_of_layouts_that_were_replaced_go(store: Store) -> None:
+    """And those that stand beside another graph, which no graph alone decides, when they are old."""
+    run_id = store.commit(tiny())
+    store.compare().html()
+    (newest,) = (store.path / "layouts").iterdir()
+    kept = sorted(path.name for path in newest.glob("*/*.npz"))
+    assert len(kept) >= len(store.existing_run(run_id).graph_hashes)
+    version = int(newest.name[1:])
+    for other in (version - 1, version - 3):
+        shutil.copytree(newest, newest.with_name(f"v{other}"))
+    (store.path / "layouts" / "notes").mkdir()
+    beside = newest / "ab" / f"{'ab' * 32}.npz"
+    beside.parent.mkdir(exist_ok=True)
+    beside.write_bytes(b"")
+    assert store.gc(dry_run=True).left_over == 0
+    assert store.gc().left_over == 2
+    assert sorted(path.name for path in (store.path / "layouts").iterdir()) == ["notes", newest.name]
+    assert beside.exists()
+    assert store.gc(grace=0).left_over == 1
+    assert sorted(path.name for path in newest.glob("*/*.npz")) == kept
+    assert store.verify().problems == ()
+
+
 def test_graphs_of_no_run_go_with_their_drawings(store: Store) -> None:
     store.commit(A)
     (doomed,) = store.committed_runs()

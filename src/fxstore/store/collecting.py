@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from fxstore.errors import UsageError
 from fxstore.store import manifest, publishing
@@ -26,6 +27,8 @@ from fxstore.store.locking import NAME as LOCK
 from fxstore.store.locking import alone
 from fxstore.store.runs import CommittedRun
 
+_HASH_DIGITS: Final = 32
+
 
 @dataclass(frozen=True)
 class Collected:
@@ -34,7 +37,7 @@ class Collected:
     Attributes:
         runs: Ids of runs, oldest first.
         contents: Graphs and structures that no run refers to.
-        left_over: What killed writers left, and what compactions replaced.
+        left_over: What killed writers left, what compactions replaced, and drawings that are of no use any more.
     """
 
     runs: tuple[str, ...]
@@ -86,7 +89,7 @@ def collect(
         _remove_runs(directory, catalog, unwanted)
         catalog.refresh(again=True)
         contents = _remove_unused(directory, catalog)
-        left_over += _left_over(directory, catalog, grace)
+        left_over += _left_over(directory, catalog, grace) + _remove_drawings(directory, grace)
         if unwanted:
             manifest.save(directory, catalog.loose())
         return Collected(tuple(unwanted), contents, left_over)
@@ -153,7 +156,7 @@ def _contents(folder: Path) -> list[Path]:
 
 
 def _remove_unused(directory: Directory, catalog: Catalog) -> int:
-    """Removes graphs and structures that nothing refers to, and their drawings."""
+    """Removes graphs and structures that nothing refers to."""
     unused = _unused(directory, catalog)
     if not unused:
         return 0
@@ -169,7 +172,6 @@ def _remove_unused(directory: Directory, catalog: Catalog) -> int:
     removed = [path for path in unused if not path.exists()]
     os.rename(aside, directory.staging / aside.name.replace(ASIDE, DOOMED))
     shutil.rmtree(directory.staging / aside.name.replace(ASIDE, DOOMED), ignore_errors=True)
-    _remove_drawings(directory, {path.name for path in removed})
     return len(removed)
 
 
@@ -193,10 +195,26 @@ def _put_back(directory: Directory) -> None:
             shutil.rmtree(directory.staging / name)
 
 
-def _remove_drawings(directory: Directory, graph_hashes: set[str]) -> None:
-    for path in (directory.root / "layouts").glob("v*/*/*.npz"):
-        if path.stem in graph_hashes:
+def _remove_drawings(directory: Directory, grace: float) -> int:
+    """Removes drawings that can be made again: of graphs that are gone, and of layouts that newer ones replaced.
+
+    What was drawn to stand beside another graph is of no graph alone: it goes when it is old enough.
+    """
+    versions = sorted(_drawn_versions(directory).items())
+    for _, path in versions[:-1]:
+        shutil.rmtree(path, ignore_errors=True)
+    count = len(versions[:-1])
+    for path in _contents(versions[-1][1]) if versions else ():
+        if not directory.graph(path.stem).exists() and (len(path.stem) == _HASH_DIGITS or _is_old(path, grace)):
             path.unlink(missing_ok=True)
+            count += 1
+    return count
+
+
+def _drawn_versions(directory: Directory) -> dict[int, Path]:
+    folder = directory.layouts
+    names = os.listdir(folder) if folder.is_dir() else ()
+    return {int(name[1:]): folder / name for name in names if name[:1] == "v" and name[1:].isdecimal()}
 
 
 def _left_over(directory: Directory, catalog: Catalog, grace: float) -> int:

@@ -111,9 +111,14 @@ class Directory:
         """The file that describes most runs at once."""
         return self.root / "MANIFEST.json"
 
+    @property
+    def layouts(self) -> Path:
+        """Drawings of graphs: a directory for each version of the layout."""
+        return self.root / "layouts"
+
     def layout(self, version: int, graph_hash: str) -> Path:
         """Returns the file of a graph's drawing, as that version of the layout draws it."""
-        return self.root / "layouts" / f"v{version}" / graph_hash[:2] / f"{graph_hash}.npz"
+        return self.layouts / f"v{version}" / graph_hash[:2] / f"{graph_hash}.npz"
 
     def empty(self, relation: str) -> Path:
         """Returns the file without rows of a relation."""
