@@ -1,11 +1,22 @@
-// Answers each line, a page's payload and which of its modules are closed, with where everything then stands.
+// Answers each line, a page's payload, which of its modules are closed, which panes are in view and at what scale, with
+// where everything then stands.
 
 import { createInterface } from "node:readline";
+import { fittedPath } from "../../src/fxstore/render/viewer/label.js";
 import { decode } from "../../src/fxstore/render/viewer/payload.js";
 import { Scene } from "../../src/fxstore/render/viewer/scene.js";
+import { titlesIn } from "../../src/fxstore/render/viewer/titles.js";
+
+const LABELS = {
+  path(path, font, room) {
+    const measure = (text) => text.length * parseInt(font) * 0.6;
+    const text = fittedPath(path, room, measure);
+    return { text, width: measure(text) };
+  },
+};
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { payload, closed } = JSON.parse(line);
+  const { payload, closed, panes, scale = 1 } = JSON.parse(line);
   const bytes = Uint8Array.from(Buffer.from(payload, "base64"));
   const scene = new Scene(decode(bytes.buffer));
   scene.foldAll(
@@ -14,18 +25,24 @@ for await (const line of createInterface({ input: process.stdin })) {
       return { pane, closed: new Set((closed[i] ?? []).map((block) => first + block)) };
     }),
   );
-  console.log(JSON.stringify(scene.panes.map((pane) => shown(scene, pane))));
+  if (panes) scene.arrange(scene.inColumns, panes);
+  console.log(JSON.stringify(scene.panes.map((pane) => shown(scene, pane, scale))));
 }
 
 /** What a pane shows; blocks and nodes by their numbers within it. */
-function shown(scene, pane) {
+function shown(scene, pane, scale) {
   const first = pane.graphs[0].firstBlock;
   const count = pane.graphs.reduce((sum, graph) => sum + graph.blocks, 0);
   const box = (at) => scene.blocks.map((column) => column[at]);
   const places = [...Array(count).keys()].map((i) => ({ at: first + i, block: first + i }));
   const pieces = [...places, ...pane.slices]
     .filter(({ block }) => !pane.around || pane.around[block - first] < 0 || pane.around[block - first] === block)
-    .map(({ at, block }) => ({ block: block - first, box: box(at), closed: pane.closed.has(block) }));
+    .map(({ at, block }) => ({
+      block: block - first,
+      path: scene.strings[scene.columns.get("block.path")[block]],
+      box: box(at),
+      closed: pane.closed.has(block),
+    }));
   const edges = [];
   for (let edge = pane.firstEdge; edge < pane.endEdge; edge++) {
     const line = [];
@@ -40,6 +57,10 @@ function shown(scene, pane) {
     holder: part(scene.holder).map((block) => (block < 0 ? block : block - first)),
     edges,
     pieces,
+    titles: titlesIn(scene, pane, pane.extent, scale, 500, LABELS).map(({ block, ...title }) => ({
+      ...title,
+      path: scene.strings[scene.columns.get("block.path")[block]],
+    })),
     width: pane.extent.right,
     height: pane.extent.bottom,
   };

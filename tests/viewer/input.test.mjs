@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { Emitter } from "../../src/fxstore/render/viewer/emitter.js";
 import { attachGestures, pinch } from "../../src/fxstore/render/viewer/gestures.js";
 import { KEYS, actionOf } from "../../src/fxstore/render/viewer/keys.js";
-import { fittedText } from "../../src/fxstore/render/viewer/label.js";
-import { lastParts } from "../../src/fxstore/render/viewer/paintgraph.js";
+import { fittedPath, fittedText } from "../../src/fxstore/render/viewer/label.js";
 import { shortened, visible } from "../../src/fxstore/render/viewer/visible.js";
 
 const PAGE = { typing: false, onCanvas: false };
@@ -113,8 +112,11 @@ test("text is cut to its room, keeping both ends", () => {
 });
 
 test("module paths keep their last parts", () => {
-  assert.equal(lastParts("layer.0.attention.query", 17), "….attention.query");
-  assert.equal(lastParts("layer.0", 20), "layer.0");
+  const measure = (text) => text.length * 7;
+  assert.equal(fittedPath("layer.0.attention.query", 17 * 7, measure), "…attention.query");
+  assert.equal(fittedPath("layer.0", 20 * 7, measure), "layer.0");
+  assert.equal(fittedPath("layer.0.a_very_long_name_1", 8 * 7, measure), "a_ve…e_1");
+  assert.ok(measure(fittedPath("a.".repeat(1e5), 300, measure)) <= 300);
 });
 
 test("listeners come and go", () => {

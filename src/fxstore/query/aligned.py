@@ -59,7 +59,7 @@ def aligned(
         heights = [_places(graph.drawing.y, own) for graph, own in zip(graphs, rows, strict=True)]
         for (i, j), graph, stretch in zip(group, graphs, align(heights, weights), strict=True):
             ends = np.stack([graph.edges[end].to_numpy() for end in ("src", "dst")], axis=1).astype(np.int64)
-            shown[i][j] = replace(graph, drawing=stretched(graph.drawing, stretch, ends))
+            shown[i][j] = replace(graph, drawing=stretched(graph.drawing, stretch, ends), stretch=stretch)
     return tuple(replace(pane, graphs=tuple(graphs)) for pane, graphs in zip(panes, shown, strict=True))
 
 

@@ -28,5 +28,5 @@ def in_columns(panes: Sequence[Pane]) -> tuple[Pane, ...]:
         ends = [np.stack([graph.edges[end].to_numpy() for end in ("src", "dst")], axis=1) for graph in graphs]
         drawings = wrapped([graph.drawing for graph in graphs], sizes, [own.astype(np.int64) for own in ends])
         for (i, j), graph, drawing in zip(group, graphs, drawings, strict=True):
-            shown[i][j] = replace(graph, drawing=drawing)
+            shown[i][j] = replace(graph, drawing=drawing, stretch=None)
     return tuple(replace(pane, graphs=tuple(graphs)) for pane, graphs in zip(panes, shown, strict=True))

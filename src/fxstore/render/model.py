@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from fxstore.layout import Drawing
+from fxstore.layout import Drawing, Stretch
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class DrawnGraph:
         drawing: Where they stand; box sizes are those of ``nodes``.
         parent_nid: The node that calls this graph, or None at the top.
         beside: Whether it holds neighbours of ``parent_nid`` that are left out of the drawing until they are asked for.
+        stretch: What has brought ``drawing`` to the heights of its counterparts in other panes, so that a page which
+            hides some of them can take it back; None where nothing has.
     """
 
     title: str
@@ -33,6 +35,7 @@ class DrawnGraph:
     drawing: Drawing
     parent_nid: int | None = None
     beside: bool = False
+    stretch: Stretch | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.layout import Drawing
+from fxstore.layout import Drawing, Stretch
 from fxstore.render.columns import Columns, Strings, short_path, short_paths
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
 
@@ -28,6 +28,7 @@ TEXTS: Final = (
 )
 OK, NAN, PLUS_INF, MINUS_INF, MISSING, NO_DATA = range(6)
 _EXACT: Final = 2**53
+_UNMOVED: Final = Stretch(np.zeros(0), np.zeros(0))
 
 Numbers = Mapping[int, Sequence[int]]
 
@@ -45,6 +46,7 @@ def encode(model: PageModel) -> bytes:
     _nodes(columns, strings, graphs, model)
     _edges(columns, strings, graphs)
     _blocks(columns, strings, graphs)
+    _stretches(columns, graphs)
     sets = _sync_sets(columns, model.sync_sets, numbers)
     _focus(columns, model.focus, sets, numbers)
     _equal_values(columns, strings, model.equal_values, numbers)
@@ -152,6 +154,21 @@ def _blocks(columns: Columns, strings: Strings, graphs: Sequence[DrawnGraph]) ->
         columns.ints(f"block.{name}", _half_pixels(boxes), delta=True)
     for axis, name in enumerate(("closed_left", "closed_width")):
         columns.ints(f"block.{name}", _half_pixels(_closed(graph.drawing)[:, axis] for graph in graphs), delta=True)
+
+
+def _stretches(columns: Columns, graphs: Sequence[DrawnGraph]) -> None:
+    """Adds how far each graph was moved down for the other panes' sake: each height at which that changes."""
+    if all(graph.stretch is None for graph in graphs):
+        return
+    sizes, at, add = [], [], []
+    for stretch in (graph.stretch or _UNMOVED for graph in graphs):
+        changes = np.flatnonzero(np.diff(stretch.add, prepend=0.0))
+        sizes.append(len(changes))
+        at.append(stretch.at[changes])
+        add.append(stretch.add[changes])
+    columns.ints("stretch.size", sizes)
+    columns.ints("stretch.at", _half_pixels(at), delta=True)
+    columns.ints("stretch.add", _half_pixels(add), delta=True)
 
 
 def _closed(drawing: Drawing) -> npt.NDArray[Any]:

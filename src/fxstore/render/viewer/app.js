@@ -49,7 +49,7 @@ export class PageApp {
       fit: (pane) => this.compare.viewers[pane].zoomToFit(),
       changed: () => {
         this.showDetails();
-        this.compare?.setInColumns(this.scene.inColumns);
+        this.compare?.showPanes();
         this.compare?.emit("panechange", {});
       },
     });

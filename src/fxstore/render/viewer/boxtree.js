@@ -18,6 +18,18 @@ export class BoxTree {
    * @param {(index: number) => void} visit
    */
   query(left, top, right, bottom, visit) {
+    this.some(left, top, right, bottom, (index) => {
+      visit(index);
+      return false;
+    });
+  }
+
+  /**
+   * @param {number} left @param {number} top @param {number} right @param {number} bottom
+   * @param {(index: number) => boolean} test
+   * @returns {boolean} whether it holds for any box that touches the given one; no further one is asked then
+   */
+  some(left, top, right, bottom, test) {
     const levels = this.levels;
     const walk = (depth, from, to) => {
       const boxes = levels[depth];
@@ -25,11 +37,11 @@ export class BoxTree {
       for (let i = from; i < end; i++) {
         const at = i * 4;
         if (boxes[at] > right || boxes[at + 2] < left || boxes[at + 1] > bottom || boxes[at + 3] < top) continue;
-        if (depth) walk(depth - 1, i * FAN, (i + 1) * FAN);
-        else visit(i);
+        if (depth ? walk(depth - 1, i * FAN, (i + 1) * FAN) : test(i)) return true;
       }
+      return false;
     };
-    walk(levels.length - 1, 0, FAN);
+    return walk(levels.length - 1, 0, FAN);
   }
 }
 

@@ -1,9 +1,8 @@
 // Several panes with one selection, one colouring, one theme, one search.
 
 import { styleOf } from "./coloring.js";
-import { Emitter } from "./emitter.js";
-import { anchorIn, followed, nearestToMiddle } from "./follow.js";
 import { metricDiff } from "./metricdiff.js";
+import { PaneGroup } from "./panegroup.js";
 import { isTucked } from "./place.js";
 import { reached } from "./reach.js";
 import { SearchIndex } from "./search.js";
@@ -13,7 +12,7 @@ import { Trail } from "./trail.js";
 
 const READING_SCALE = 0.8;
 
-export class PaneCompare extends Emitter {
+export class PaneCompare extends PaneGroup {
   /**
    * @param {{scene: import("./scene.js").Scene, viewers: import("./viewer.js").PaneViewer[], colorings: import("./colorings.js").Colorings}} options
    */
@@ -22,9 +21,7 @@ export class PaneCompare extends Emitter {
   }
 
   constructor({ scene, viewers, colorings }) {
-    super();
-    this.scene = scene;
-    this.viewers = viewers;
+    super(scene, viewers);
     this.colorings = colorings;
     this.color = 0;
     this.searchIndex = new SearchIndex(scene, colorings);
@@ -32,24 +29,19 @@ export class PaneCompare extends Emitter {
     this.hops = { up: 0, down: 0 };
     this.reach = null;
     this.edge = -1;
-    this.following = false;
     this.layers = { border: -1, badge: -1, label: -1 };
     this.found = { nodes: [], counts: scene.panes.map(() => 0) };
     this.selection = null;
     this.listed = false;
     this.query = "";
     this.module = null;
-    this.depth = Infinity;
     this.rows = answerNodes(scene);
-    /** @type {() => number[]} the panes in view */
-    this.shown = () => scene.panes.map(({ number }) => number);
     this.row = -1;
     const ranks = ranksOf(scene);
     for (const [number, viewer] of viewers.entries()) {
       viewer.setMarks({ ranks });
       viewer.on("select", (target) => this.#clicked(target, number));
       viewer.on("toggle", ({ kind, number: which }) => this.toggleFold(number, kind, which));
-      viewer.on("moved", () => this.following && this.follow(number));
       viewer.on("hover", (detail) => this.emit("hover", { ...detail, pane: number }));
     }
   }
@@ -89,18 +81,27 @@ export class PaneCompare extends Emitter {
     this.emit("selectionchange", this.selection);
     const source = this.viewers[from];
     const least = source ? (source.legible ? source.view.scale : 0) : READING_SCALE;
+    const widest = this.#widest(selection);
     for (const [number, viewer] of this.viewers.entries()) {
       viewer.setMarks({ selection: marks });
       if (opens) viewer.measure();
       const { lead } = this.selection.shares[number];
-      if (reveal && lead >= 0) viewer.reveal(lead, viewer.legible || number === from ? 0 : least);
+      if (reveal && lead >= 0)
+        viewer.reveal(lead, { least: viewer.legible || number === from ? 0 : least, widest });
     }
   }
 
   /** Moves every pane to a node, or to what holds its value there, without selecting it. @param {number} node */
   bringToView(node) {
-    for (const { pane, lead } of selectionOf(this.scene, node).shares)
-      if (lead >= 0) this.viewers[pane].reveal(lead, READING_SCALE, false);
+    const selection = selectionOf(this.scene, node);
+    const how = { least: READING_SCALE, widest: this.#widest(selection), animate: false };
+    for (const { pane, lead } of selection.shares) if (lead >= 0) this.viewers[pane].reveal(lead, how);
+  }
+
+  /** @returns {number} width of the widest of the boxes that panes in view would be moved to: all take one scale */
+  #widest({ shares }) {
+    const leads = this.shown().map((pane) => shares[pane].lead);
+    return Math.max(1, ...leads.filter((lead) => lead >= 0).map((lead) => this.scene.width[lead]));
   }
 
   clearSelection() {
@@ -171,72 +172,6 @@ export class PaneCompare extends Emitter {
   #untuck(node) {
     const graph = this.scene.graphOf(node);
     if (isTucked(graph)) this.toggleFold(this.scene.paneOf(node).number, "graph", graph.number);
-  }
-
-  /** @param {number} pane @param {Set<number>} closed blocks @param {Set<number>} [closedGraphs] */
-  fold(pane, closed, closedGraphs) {
-    this.#rearrange(() => this.scene.fold(this.scene.panes[pane], closed, closedGraphs));
-    this.emit("foldchange", { pane });
-  }
-
-  /** Closes all modules of a depth, in every pane. @param {number} depth 0 for the outermost; Infinity opens all */
-  foldTo(depth) {
-    const folds = this.scene.panes.map((pane) => {
-      const hierarchy = this.scene.hierarchy(pane);
-      const closed = new Set();
-      hierarchy.depth.forEach((own, i) => own === depth && closed.add(hierarchy.first + i));
-      return { pane, closed };
-    });
-    this.#rearrange(() => this.scene.foldAll(folds));
-    this.depth = depth;
-    for (const { pane } of folds) this.emit("foldchange", { pane: pane.number });
-  }
-
-  /** Puts graphs that are much taller than wide into columns, or back into one; panes in view decide. @param {boolean} on */
-  setInColumns(on) {
-    const shown = this.shown();
-    const same = this.scene.shown?.length === shown.length && shown.every((pane) => this.scene.shown.includes(pane));
-    if (on === this.scene.inColumns && (!on || same)) return;
-    this.#rearrange(() => this.scene.setInColumns(on, shown));
-    if (!this.selection) this.zoomToFit();
-    this.emit("arrangechange", { inColumns: on });
-  }
-
-  /** Changes where nodes stand; what is in the middle of each pane stays there. @param {() => void} change */
-  #rearrange(change) {
-    const { scene } = this;
-    const before = this.viewers.map((viewer, i) => {
-      const [held] = viewer.view ? nearestToMiddle(scene, scene.panes[i], viewer.view, viewer.size) : [];
-      return { held, x: scene.x[held], y: scene.y[held], tree: scene.panes[i].nodeTree };
-    });
-    change();
-    for (const [i, { held, x, y, tree }] of before.entries()) {
-      const viewer = this.viewers[i];
-      if (scene.panes[i].nodeTree === tree) continue;
-      viewer.relayout();
-      if (held === undefined) continue;
-      const { view } = viewer;
-      viewer.setView({ x: view.x + scene.x[held] - x, y: view.y + scene.y[held] - y, scale: view.scale });
-    }
-  }
-
-  /** @returns {number} of the deepest module on the page, and one more */
-  get depths() {
-    return Math.max(
-      0,
-      ...this.scene.panes.flatMap((pane) => [...this.scene.hierarchy(pane).depth].map((own) => own + 1)),
-    );
-  }
-
-  /** Moves all other panes as one was moved. @param {number} pane */
-  follow(pane) {
-    const source = this.viewers[pane];
-    const anchors = nearestToMiddle(this.scene, this.scene.panes[pane], source.view, source.size);
-    for (const [number, viewer] of this.viewers.entries()) {
-      if (number === pane || !viewer.view) continue;
-      const anchor = anchorIn(this.scene, anchors, this.scene.panes[number]);
-      if (anchor) viewer.setView(followed(this.scene, anchor, source.view, source.size, viewer.size));
-    }
   }
 
   /** Shows an overlay beside the one that fills the boxes. @param {"border"|"badge"|"label"} slot @param {number} index -1 for none */
@@ -334,10 +269,6 @@ export class PaneCompare extends Emitter {
     for (const viewer of this.viewers) viewer.setTheme(theme);
     this.#layer();
     this.emit("themechange", { theme });
-  }
-
-  zoomToFit() {
-    for (const viewer of this.viewers) if (viewer.view) viewer.zoomToFit();
   }
 
   destroy() {

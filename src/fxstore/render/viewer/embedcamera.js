@@ -16,7 +16,7 @@ export function useCamera(pane, { x, y, k }) {
 
 /** @param {Pane} pane @param {number} node @param {number|undefined} k the present scale where it is none @param {boolean} animate */
 export function centerOn(pane, node, k, animate) {
-  if (!pane.view) return void pane.reveal(node, k ?? 0);
+  if (!pane.view) return void pane.reveal(node, { least: k ?? 0 });
   const scale = Number.isFinite(k) && k > 0 ? k : pane.view.scale;
   pane.goTo(centred(pane.scene.x[node], pane.scene.y[node], scale, pane.size), animate);
 }

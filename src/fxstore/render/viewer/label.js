@@ -53,6 +53,18 @@ export function fittedText(text, room, measure) {
   return "…";
 }
 
+/**
+ * Cuts a module's path to a width: its last parts say most.
+ * @param {string} path @param {number} room @param {(text: string) => number} measure @returns {string}
+ */
+export function fittedPath(path, room, measure) {
+  const shown = visible(path.length > LONGEST ? `…${path.slice(-LONGEST)}` : path);
+  if (measure(shown) <= room) return shown;
+  for (let cut = shown.indexOf("."); cut >= 0 && cut < shown.length - 1; cut = shown.indexOf(".", cut + 1))
+    if (measure(`…${shown.slice(cut + 1)}`) <= room) return `…${shown.slice(cut + 1)}`;
+  return fittedText(shown.slice(shown.lastIndexOf(".") + 1), room, measure);
+}
+
 /** Remembers fitted text, since drawing asks for the same again and again. */
 export class Labels {
   /** @param {CanvasRenderingContext2D} context used to measure only */
@@ -68,9 +80,30 @@ export class Labels {
     if (shown === undefined) {
       this.context.font = font;
       shown = fittedText(text, room, (part) => this.context.measureText(part).width);
-      if (this.known.size > 20000) this.known.clear();
-      this.known.set(key, shown);
+      this.#keep(key, shown);
     }
     return shown;
+  }
+
+  /**
+   * @param {string} path of a module @param {string} font @param {number} room
+   * @returns {{text: string, width: number}} as of `fittedPath`, and how wide that is
+   */
+  path(path, font, room) {
+    const key = `${font}\n${room}\n.${path}`;
+    let known = this.known.get(key);
+    if (known === undefined) {
+      this.context.font = font;
+      const measure = (part) => this.context.measureText(part).width;
+      const text = fittedPath(path, room, measure);
+      known = { text, width: measure(text) };
+      this.#keep(key, known);
+    }
+    return known;
+  }
+
+  #keep(key, value) {
+    if (this.known.size > 20000) this.known.clear();
+    this.known.set(key, value);
   }
 }

@@ -2,11 +2,12 @@
 
 import { moduleBoxOf } from "./boxes.js";
 import { modulePath, moduleStats, statsText } from "./modules.js";
-import { lastParts } from "./paintgraph.js";
 import { shortened, visible } from "./visible.js";
 
 const CLOSED_FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+const CLOSED_TITLE = `600 12px ${CLOSED_FONT}`;
 const CLOSED_SIDE = 7;
+const CLOSED_SIGN = 13;
 
 /** @param {import("./paintnodes.js").Ink} ink @param {import("./scene.js").PaneScene} pane */
 export function paintClosed(context, ink, pane, box, scale) {
@@ -43,21 +44,17 @@ export function statsOf(ink, pane) {
   return ink.stats.blocks;
 }
 
-function label(context, { scene, theme, coloring }, pane, block, stats) {
+function label(context, { scene, theme, coloring, labels }, pane, block, stats) {
   const [left, top, width, height] = scene.blocks.map((column) => column[block]);
   const room = width - CLOSED_SIDE - 14;
-  const cut = (text, px) => shortened(visible(text), Math.max(2, Math.floor(room / px)));
   context.textBaseline = "middle";
   context.textAlign = "left";
   context.fillStyle = theme.graph.rank;
-  context.font = `600 12px ${CLOSED_FONT}`;
-  const most = Math.max(2, Math.floor(room / 7));
-  context.fillText(
-    cut(`▸ ${lastParts(modulePath(scene, block), most)}`, 7),
-    left + CLOSED_SIDE + 6,
-    top + height / 2 - 7,
-  );
+  context.font = CLOSED_TITLE;
+  const { text } = labels.path(modulePath(scene, block), CLOSED_TITLE, room - CLOSED_SIGN);
+  context.fillText(`▸ ${text}`, left + CLOSED_SIDE + 6, top + height / 2 - 7);
   context.fillStyle = theme.graph.label;
   context.font = `10.5px ${CLOSED_FONT}`;
-  context.fillText(cut(statsText(scene, stats, coloring), 5.6), left + CLOSED_SIDE + 6, top + height / 2 + 8);
+  const told = shortened(visible(statsText(scene, stats, coloring)), Math.max(2, Math.floor(room / 5.6)));
+  context.fillText(told, left + CLOSED_SIDE + 6, top + height / 2 + 8);
 }

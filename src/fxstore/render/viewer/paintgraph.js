@@ -7,7 +7,6 @@ import { visible, shortened } from "./visible.js";
 
 const CHUNK = 256;
 const STUB = 12;
-const CELL_PX = 9;
 const FAR_EDGE_PX = 14;
 const FAR_MOST_EDGES = 4000;
 const LABEL_FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -19,7 +18,6 @@ export function paintBlocks(context, ink, pane, box, scale) {
   const inView = [];
   pane.blockTree.query(box.left, box.top, box.right, box.bottom, (i) => inView.push(moduleBoxOf(pane, i)));
   context.lineWidth = 1 / scale;
-  const taken = new Set();
   for (const { at, block } of inView) {
     const [left, top, width, height] = [lefts[at], tops[at], widths[at], heights[at]];
     if (height * scale < 3 || pane.closed.has(block)) continue;
@@ -30,39 +28,22 @@ export function paintBlocks(context, ink, pane, box, scale) {
     context.strokeStyle = theme.graph.block;
     context.strokeRect(left, top, width, height);
     context.globalAlpha = 1;
-    if (width * scale > 70 && height * scale > 30) blockLabel(context, ink, { at, block }, scale, taken);
   }
 }
 
-/** A module's path in its corner, unless another one stands there. */
-function blockLabel(context, { scene, theme }, { at, block }, scale, taken) {
-  const [left, top, width] = scene.blocks.map((column) => column[at]);
-  const path = scene.strings[scene.columns.get("block.path")[block]] ?? "";
-  const px = Math.min(11, 11 * Math.max(scale, 0.8)) / scale;
-  context.font = `${px}px ${LABEL_FONT}`;
-  context.fillStyle = theme.graph.label;
-  context.textBaseline = "top";
+/** @param {import("./titles.js").Title[]} titles each over the edges that pass under it */
+export function paintTitles(context, { theme }, titles, scale) {
+  context.textBaseline = "middle";
   context.textAlign = "left";
-  const most = Math.floor((width - 8 / scale) / (px * 0.56));
-  if (!claimed(taken, left * scale, top * scale, Math.min(most, path.length) * px * scale * 0.56)) return;
-  context.fillText(shortened(visible(lastParts(path, most)), Math.max(2, most)), left + 4 / scale, top + 2 / scale);
-}
-
-/** Takes the cells under a label. @returns {boolean} false where one is taken already */
-function claimed(taken, x, y, width) {
-  const row = Math.round(y / CELL_PX) * 65536;
-  const cells = [];
-  for (let at = Math.floor(x / CELL_PX); at <= (x + width) / CELL_PX; at++) cells.push(row + at, row + 65536 + at);
-  if (cells.some((cell) => taken.has(cell))) return false;
-  for (const cell of cells) taken.add(cell);
-  return true;
-}
-
-/** @param {string} path @param {number} most characters @returns {string} its last dotted parts that fit */
-export function lastParts(path, most) {
-  if (path.length <= most) return path;
-  const cut = path.indexOf(".", path.length - most);
-  return cut >= 0 && cut < path.length - 1 ? `…${path.slice(cut)}` : path.slice(path.lastIndexOf(".") + 1);
+  for (const { text, font, left, top, right, bottom } of titles) {
+    context.globalAlpha = 0.75;
+    context.fillStyle = theme.graph.paper;
+    context.fillRect(left, top, right - left, bottom - top);
+    context.globalAlpha = 1;
+    context.fillStyle = theme.graph.label;
+    context.font = font.replace(/^[\d.]+/, (px) => px / scale);
+    context.fillText(text, left, (top + bottom) / 2);
+  }
 }
 
 /**

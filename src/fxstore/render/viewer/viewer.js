@@ -8,13 +8,14 @@ import { nodeUnder, targetUnder } from "./hit.js";
 import { Labels } from "./label.js";
 import { NEAR, levelOf, typicalHeight } from "./lod.js";
 import { paintClosed } from "./paintclosed.js";
-import { paintBlocks, paintEdges, paintFrames } from "./paintgraph.js";
+import { paintBlocks, paintEdges, paintFrames, paintTitles } from "./paintgraph.js";
 import { markBox, paintMarks } from "./paintmarks.js";
 import { paintNodes } from "./paintnodes.js";
 import { boxAround } from "./picture.js";
 import { watchSize } from "./sizes.js";
 import { styleOf } from "./coloring.js";
-import { between, centred, fitted, opening, panned, toScreen, visibleBox, zoomed } from "./viewport.js";
+import { titleUnder, titlesIn } from "./titles.js";
+import { between, centred, fitted, opening, panned, toScene, toScreen, visibleBox, zoomed } from "./viewport.js";
 import { visible } from "./visible.js";
 
 const MOVE_MS = 220;
@@ -49,6 +50,9 @@ export class PaneViewer extends Emitter {
     this.height = typicalHeight(scene.height, this.pane.first, this.pane.end);
     this.size = { width: 0, height: 0 };
     this.view = null;
+    this.titles = [];
+    /** @type {(size: import("./viewport.js").Size) => import("./place.js").Box} what it opens with, at that size */
+    this.openingBox = () => this.pane.extent;
     this.marks = { selection: null, ranks: new Map(), hits: null, hover: -1, edge: -1, reach: null };
     this.ink = {
       scene,
@@ -131,13 +135,13 @@ export class PaneViewer extends Emitter {
   /**
    * Moves to a node, unless it is in view already.
    * @param {number} node
-   * @param {number} [least] scale
-   * @param {boolean} [animate]
+   * @param {{least?: number, widest?: number, animate?: boolean}} [how] least: scale; widest: of the boxes that are to
+   *   fit in at it, here and in other panes
    */
-  reveal(node, least = 0, animate = true) {
-    if (!this.size.width) return void (this.pending = { node, least });
+  reveal(node, { least = 0, widest = this.scene.width[node], animate = true } = {}) {
+    if (!this.size.width) return void (this.pending = { node, least, widest });
     const view = this.motion?.to ?? this.view;
-    const whole = Math.max(LEGIBLE, (this.size.width - EDGE_PX) / this.scene.width[node]);
+    const whole = Math.max(LEGIBLE, (this.size.width - marginOf(this.size.width)) / widest);
     const scale = Math.max(view.scale, Math.min(least, whole));
     if (scale === view.scale && this.inView(node, view)) return;
     this.#move(centred(this.scene.x[node], this.scene.y[node], scale, this.size), animate);
@@ -158,8 +162,7 @@ export class PaneViewer extends Emitter {
    */
   inView(node, view = this.view) {
     const [x, y] = toScreen(view, this.scene.x[node], this.scene.y[node]);
-    const edge = (extent) => Math.min(EDGE_PX, extent / 6);
-    const within = (at, extent) => at >= edge(extent) && at <= extent - edge(extent);
+    const within = (at, extent) => at >= marginOf(extent) && at <= extent - marginOf(extent);
     return within(x, this.size.width) && within(y, this.size.height);
   }
 
@@ -205,11 +208,11 @@ export class PaneViewer extends Emitter {
     this.ratio = this.window.devicePixelRatio;
     this.canvas.width = Math.round(width * this.ratio);
     this.canvas.height = Math.round(height * this.ratio);
-    this.view = first ? opening(this.pane.extent, this.size) : panned(this.view, moved, 0);
+    this.view = first ? opening(this.openingBox(this.size), this.size) : panned(this.view, moved, 0);
     const follow = (view) => panned(view, moved, 0);
     if (this.motion) Object.assign(this.motion, { from: follow(this.motion.from), to: follow(this.motion.to) });
     this.backdrop.stale = true;
-    if (this.pending) this.reveal(this.pending.node, this.pending.least, false);
+    if (this.pending) this.reveal(this.pending.node, { ...this.pending, animate: false });
     this.pending = null;
     return true;
   }
@@ -246,7 +249,7 @@ export class PaneViewer extends Emitter {
     context.save();
     context.scale(view.scale, view.scale);
     context.translate(-view.x, -view.y);
-    this.#paint(context, visibleBox(view, size));
+    this.#paint(context, visibleBox(view, size), size.width);
     context.restore();
     paintMarks(context, this.ink, this.pane, view, size, levelOf(view.scale, this.height), {
       ...this.marks,
@@ -269,7 +272,11 @@ export class PaneViewer extends Emitter {
 
   /** @param {number} x @param {number} y pixels within the canvas @returns {import("./hit.js").Target} */
   targetAt(x, y) {
-    return this.view ? targetUnder(this.scene, this.pane, this.view, x, y) : { kind: "none", number: -1 };
+    if (!this.view) return { kind: "none", number: -1 };
+    const target = targetUnder(this.scene, this.pane, this.view, x, y);
+    if (target.kind === "node" || target.kind === "more") return target;
+    const titled = titleUnder(this.titles, ...toScene(this.view, x, y));
+    return titled < 0 ? target : { kind: "module", number: titled };
   }
 
   #click({ kind, number }) {
@@ -350,9 +357,9 @@ export class PaneViewer extends Emitter {
       return;
     }
     const { paper } = this.ink.theme.graph;
-    backdrop.render({ view, size, extent: this.pane.extent, ratio: this.ratio, paper }, (context, box) =>
-      this.#paint(context, box),
-    );
+    backdrop.render({ view, size, extent: this.pane.extent, ratio: this.ratio, paper }, (context, box) => {
+      this.titles = this.#paint(context, box, size.width);
+    });
   }
 
   #settled() {
@@ -360,7 +367,8 @@ export class PaneViewer extends Emitter {
     this.redraw();
   }
 
-  #paint(context, box) {
+  /** @returns {import("./titles.js").Title[]} */
+  #paint(context, box, width) {
     const { scale } = this.view;
     const level = levelOf(scale, this.height);
     const nodes = [];
@@ -368,7 +376,15 @@ export class PaneViewer extends Emitter {
     paintFrames(context, this.ink, this.pane, scale);
     paintBlocks(context, this.ink, this.pane, box, scale);
     paintEdges(context, this.ink, this.pane, box, level, scale);
+    const titles = titlesIn(this.scene, this.pane, box, scale, width, this.ink.labels);
+    paintTitles(context, this.ink, titles, scale);
     paintClosed(context, this.ink, this.pane, box, scale);
     paintNodes(context, this.ink, nodes, level, scale);
+    return titles;
   }
+}
+
+/** @param {number} extent of a pane @returns {number} how near its border is too near */
+function marginOf(extent) {
+  return Math.min(EDGE_PX, extent / 6);
 }
