@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from fxstore import Store, connect
 from fxstore.errors import QueryError
+from fxstore.query.engine import RELATIONS
 from fxstore.store import Catalog, manifest, sums
 from fxstore.store.sealing import checked, sealed
+from fxstore.tables import ORDINAL_BITS
 from tests.query.conftest import tiny
 from tests.store.records import graph, metric, node, overlay, run
 
@@ -174,6 +176,67 @@ def test_a_flipped_number_is_not_believed(store: Store) -> None:
         ):
             reader.worst("cosine", run=bad).fetchall()
         assert names(reader, NUMBERS) == {"a", "b", "c"}
+
+
+def by_run(store: Store, relation: str) -> dict[str, list[str]]:
+    """Rows of a relation, by the id of their run."""
+    result = store.sql(f"FROM {relation}")
+    found: dict[str, list[str]] = {}
+    for row in result.fetchall():
+        said = dict(zip(result.columns, row, strict=True))
+        nid = said.get("nid") or said.get("src_nid")
+        of = str(said["run_id"]) if "run_id" in said else f"{int(str(nid)) >> ORDINAL_BITS:08x}"
+        found.setdefault(of, []).append(repr(row))
+    return {of: sorted(rows) for of, rows in found.items()}
+
+
+READ_BY = {
+    "nodes": ("nodes", "handles", "node_roles"), "edges": ("edges",), "sources": ("provenance",),
+    "graphs": ("graphs",), "links": ("links",), "sync_sets": ("sync_sets",), "value_classes": ("value_pairs",),
+    "ancestors": ("provenance",), "unmatched": ("unmatched",), "overlays": ("overlays",),
+    "metrics": ("metrics", "coverage"),
+}  # fmt: skip
+"""Relations that read a file."""
+
+
+@pytest.fixture(scope="module")
+def rows(whole: Path) -> dict[str, dict[str, list[str]]]:
+    with connect(whole, read_only=True) as opened:
+        return {relation: by_run(opened, relation) for relation in RELATIONS}
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_question_over_all_runs_believes_a_flipped_bit(
+    store: Store, rows: dict[str, dict[str, list[str]]], data: st.DataObject
+) -> None:
+    """Each run has the rows that were written, or is left out with a warning."""
+    path = data.draw(st.sampled_from([file for file in files_of(store.path) if file.suffix == ".parquet"]))
+    relation = data.draw(st.sampled_from([*READ_BY[path.stem], *RELATIONS[-2:]]))
+    content = path.read_bytes()
+    flipped(path, data.draw(st.integers(4, len(content) - 1)), data.draw(st.integers(0, 7)))
+    try:
+        with connect(store.path, read_only=True) as reader, warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            found = by_run(reader, relation)
+            there = {run.run_id for run in reader.committed_runs()}
+        assert found == {of: those for of, those in rows[relation].items() if of in there}
+        assert len(there) + len(warned) == 4
+    finally:
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("kind", ["own", "segment"])
+def test_a_flipped_number_is_in_no_answer_over_all_runs(store: Store, kind: str) -> None:
+    bad = store.existing_run("d" if kind == "own" else "a")
+    path = store.directory.run(bad.run_id) if kind == "own" else next(store.directory.segments.iterdir())
+    content = (path / "metrics.parquet").read_bytes()
+    flipped(path / "metrics.parquet", content.index(b"cosine"))
+    expected = {"a", "b", "c"} if kind == "own" else {"c", "d"}
+    with connect(store.path, read_only=True) as reader:
+        with pytest.warns(UserWarning, match=r"is left out: .*its bytes are not those that were written"):
+            assert names(reader, NUMBERS) == expected
+        assert names(reader, "SELECT DISTINCT metric FROM metrics WHERE value IS NOT NULL") <= {"cosine", "load_ms"}
 
 
 def test_a_query_that_is_wrong_is_still_the_users(store: Store) -> None:

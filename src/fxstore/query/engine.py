@@ -49,6 +49,7 @@ _NOT_OF_FILES: Final = (
     duckdb.BinderException, duckdb.CatalogException, duckdb.ConversionException, duckdb.InterruptException,
     duckdb.OutOfMemoryException, duckdb.ParserException, duckdb.SyntaxException,
 )  # fmt: skip
+_DAMAGED: Final = "fxstore: a damaged file"
 _T = TypeVar("_T")
 
 
@@ -66,7 +67,9 @@ class Engine:
         self._filled: dict[str, dict[str, str]] = {}
         self._loaded: set[str] = set()
         self._opened: list[list[str]] = []
+        self._loading = False
         self._whole: set[str] = set()
+        self._digests: dict[Path, sums.Digests] = {}
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
         self._kept = Kept(self._connection, catalog.find, 0 if memory_mb else MOST_ROWS)
         self._define_functions()
@@ -129,11 +132,14 @@ class Engine:
         with self.lock:
             new = [module for module in library.in_order(names) if module.name not in self._loaded]
             if new:
+                self._loading = True  # a view is bound when it is made, but who asks for one reads few of them
                 try:
                     self._connection.execute("\n".join(["BEGIN;", *(module.text for module in new), "COMMIT;"]))
-                except duckdb.Error:  # a view is bound when it is made, and a file may be damaged
+                except duckdb.Error:  # a file may be damaged
                     self._connection.execute("ROLLBACK")
                     raise
+                finally:
+                    self._loading = False
                 self._loaded.update(module.name for module in new)
 
     def load_all(self) -> None:
@@ -204,16 +210,7 @@ class Engine:
         found = self.catalog.find(run)
         if found is None:
             return [f"fxstore: no run {run or ''}"]
-        files = self._noted(self.catalog.files(found, relation))
-        return files if self._are_whole(files) else [f"fxstore: no run {found.run_id}"]
-
-    def _are_whole(self, files: list[str]) -> bool:
-        """Compares files with their digests, each once: a flipped bit may be a number that is wrong, and no error."""
-        new = [file for file in files if file not in self._whole]
-        if new and sums.damaged(map(Path, new)):
-            return False
-        self._whole.update(new)
-        return True
+        return self._noted(self.catalog.files(found, relation))
 
     def _own(self, run: str | None, relation: str) -> str:
         """Returns the statement that gives a run's rows of a relation that has a file of its own, or a segment's."""
@@ -226,10 +223,18 @@ class Engine:
         return self._noted(self.catalog.all_files(relation))
 
     def _noted(self, files: list[str]) -> list[str]:
-        """Remembers which files a statement opens."""
+        """Remembers which files a statement opens; returns none that can be opened where one of them is damaged."""
         self._opened.append(files)
         self.catalog.directory.fetch(files)
-        return files
+        return files if self._loading or self._are_whole(files) else [_DAMAGED]
+
+    def _are_whole(self, files: list[str]) -> bool:
+        """Compares files with their digests, each once: a flipped bit may be a number that is wrong, and no error."""
+        new = [file for file in files if file not in self._whole]
+        if new and sums.damaged(map(Path, new), self._digests):
+            return False
+        self._whole.update(new)
+        return True
 
     def _model_files(self, run: str | None, relation: str) -> list[str]:
         """Returns the files of all runs of a run's model; of its name, where it names no model."""

@@ -19,6 +19,8 @@ from fxstore.store import parquet, sealing
 
 NAME: Final = "SHA256SUMS"
 DESCRIPTIONS: Final = ("run.json", "runs.json")
+Digests = dict[str, str] | None
+"""By the names of a directory's files; None where an early fxstore wrote it, without any."""
 
 
 def of(path: Path) -> str:
@@ -62,7 +64,7 @@ def _parts(values: pa.Array) -> Iterator[bytes]:
         yield there.to_numpy(zero_copy_only=False).tobytes()
 
 
-def said(folder: Path) -> dict[str, str] | None:
+def said(folder: Path) -> Digests:
     """Returns the digests that a directory says its files have; None where an early fxstore wrote it, without any.
 
     Raises:
@@ -86,28 +88,27 @@ def damage(path: Path) -> str | None:
     return next(iter(damaged([path]).values()), None)
 
 
-def damaged(paths: Iterable[Path]) -> dict[Path, str]:
-    """Returns what is wrong with those of some files that are not as their directories say."""
-    folders: dict[Path, dict[str, str] | str | None] = {}
+def damaged(paths: Iterable[Path], known: dict[Path, Digests] | None = None) -> dict[Path, str]:
+    """Returns what is wrong with those of some files that are not as their directories say.
+
+    Args:
+        known: What directories say, where it was read before; what is read now is added.
+    """
+    known = {} if known is None else known
     found = {}
     for path in paths:
-        if path.parent not in folders:
-            folders[path.parent] = _said_or_why(path.parent)
-        if why := _wrong(path, folders[path.parent]):
+        if path.parent not in known:
+            try:
+                known[path.parent] = said(path.parent)
+            except (OSError, ValueError, TypeError) as error:
+                found[path] = f"what describes it cannot be read: {error}"
+                continue
+        if why := _wrong(path, known[path.parent]):
             found[path] = why
     return found
 
 
-def _said_or_why(folder: Path) -> dict[str, str] | str | None:
-    try:
-        return said(folder)
-    except (OSError, ValueError, TypeError) as error:
-        return f"what describes it cannot be read: {error}"
-
-
-def _wrong(path: Path, digests: dict[str, str] | str | None) -> str | None:
-    if isinstance(digests, str):
-        return digests
+def _wrong(path: Path, digests: Digests) -> str | None:
     try:
         if digests is None:
             return _unread(path)
