@@ -17,7 +17,7 @@ from fxstore.metrics.definitions import METRICS
 from fxstore.query import arrivals, library
 from fxstore.query.kept import MOST_ROWS, Kept
 from fxstore.query.matching import arrow as matching
-from fxstore.store import Catalog, sums
+from fxstore.store import Catalog, reading, sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -226,7 +226,8 @@ class Engine:
         """Remembers which files a statement opens; returns none that can be opened where one of them is damaged."""
         self._opened.append(files)
         self.catalog.directory.fetch(files)
-        return files if self._loading or self._are_whole(files) else [_DAMAGED]
+        good = not reading.odd(files) if self._loading else self._are_whole(files)
+        return files if good else [_DAMAGED]
 
     def _are_whole(self, files: list[str]) -> bool:
         """Compares files with their digests, each once: a flipped bit may be a number that is wrong, and no error."""

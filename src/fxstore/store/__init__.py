@@ -1,11 +1,12 @@
 """The store: a directory of immutable Parquet files, committed by one atomic rename."""
 
-from fxstore.store import sums
+from fxstore.store import reading, sums
 from fxstore.store.catalog import Catalog
 from fxstore.store.collecting import Collected, collect
 from fxstore.store.commit import write_run
 from fxstore.store.compacting import GRACE_S, Compacted, compact
-from fxstore.store.directory import MEMORY, RELATIONS, Directory, may_write, open_directory, private_copy
+from fxstore.store.copying import private_copy
+from fxstore.store.directory import MEMORY, RELATIONS, Directory, may_write, open_directory
 from fxstore.store.failing import unreadable
 from fxstore.store.merging import Merged, merge
 from fxstore.store.runs import CommittedRun
@@ -30,6 +31,7 @@ __all__ = [
     "merge",
     "open_directory",
     "private_copy",
+    "reading",
     "sums",
     "unreadable",
     "verify",

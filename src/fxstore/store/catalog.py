@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fxstore import tables
-from fxstore.store import listing, manifest, segments, tagging
+from fxstore.store import listing, manifest, reading, segments, tagging
 from fxstore.store.directory import RUN_PREFIX, Directory
 from fxstore.store.runs import CommittedRun
 from fxstore.store.segments import Segment
@@ -205,7 +205,7 @@ class Catalog:
         self.damaged[run_id] = why
 
     def _read_one(self, run_id: str) -> CommittedRun:
-        run = CommittedRun.from_json((self.directory.run(run_id) / "run.json").read_text("utf-8"))
+        run = CommittedRun.from_json(reading.text(self.directory.run(run_id) / "run.json"))
         if run.run_id != run_id:
             raise ValueError(f"it names run {run.run_id}")
         return run

@@ -8,6 +8,7 @@ where one of them refers to it. So no order of the two loses a graph.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import time
@@ -27,7 +28,9 @@ from fxstore.store.locking import NAME as LOCK
 from fxstore.store.locking import alone
 from fxstore.store.runs import CommittedRun
 
-_HASH_DIGITS: Final = 32
+_SHARD: Final = re.compile("[0-9a-f]{2}")
+_CONTENT: Final = re.compile("[0-9a-f]{32}")
+_DRAWING: Final = re.compile(r".+\.npz")
 
 
 @dataclass(frozen=True)
@@ -147,11 +150,14 @@ def _referred(directory: Directory, catalog: Catalog, without: set[str]) -> set[
     return used
 
 
-def _contents(folder: Path) -> list[Path]:
+def _contents(folder: Path, named: re.Pattern[str] = _CONTENT) -> list[Path]:
+    """Returns what stands where a store puts content; what is named otherwise, or is elsewhere, is none of it."""
     found = []
-    for shard in sorted(os.listdir(folder)):
+    for shard in sorted(filter(_SHARD.fullmatch, os.listdir(folder))):
         with suppress(FileNotFoundError, NotADirectoryError):
-            found += [folder / shard / name for name in sorted(os.listdir(folder / shard))]
+            if not (folder / shard).is_symlink():
+                names = sorted(filter(named.fullmatch, os.listdir(folder / shard)))
+                found += [folder / shard / name for name in names if name.startswith(shard)]
     return found
 
 
@@ -178,7 +184,7 @@ def _remove_unused(directory: Directory, catalog: Catalog) -> int:
 def _return(directory: Directory, aside: Path, used: set[str] | None = None) -> None:
     """Puts back what was moved aside and is used (None: all of it)."""
     for kind in ("graphs", "structures"):
-        if not (aside / kind).is_dir():
+        if not (aside / kind).is_dir() or aside.is_symlink():
             continue
         for path in _contents(aside / kind):
             place = path.relative_to(aside)
@@ -192,7 +198,7 @@ def _put_back(directory: Directory) -> None:
     for name in sorted(os.listdir(directory.staging)):
         if name.startswith(ASIDE):
             _return(directory, directory.staging / name)
-            shutil.rmtree(directory.staging / name)
+            _remove(directory.staging / name)
 
 
 def _remove_drawings(directory: Directory, grace: float) -> int:
@@ -204,8 +210,8 @@ def _remove_drawings(directory: Directory, grace: float) -> int:
     for _, path in versions[:-1]:
         shutil.rmtree(path, ignore_errors=True)
     count = len(versions[:-1])
-    for path in _contents(versions[-1][1]) if versions else ():
-        if not directory.graph(path.stem).exists() and (len(path.stem) == _HASH_DIGITS or _is_old(path, grace)):
+    for path in _contents(versions[-1][1], _DRAWING) if versions else ():
+        if not directory.graph(path.stem).exists() and (_CONTENT.fullmatch(path.stem) or _is_old(path, grace)):
             path.unlink(missing_ok=True)
             count += 1
     return count
@@ -213,8 +219,9 @@ def _remove_drawings(directory: Directory, grace: float) -> int:
 
 def _drawn_versions(directory: Directory) -> dict[int, Path]:
     folder = directory.layouts
-    names = os.listdir(folder) if folder.is_dir() else ()
-    return {int(name[1:]): folder / name for name in names if name[:1] == "v" and name[1:].isdecimal()}
+    names = os.listdir(folder) if folder.is_dir() and not folder.is_symlink() else ()
+    found = {int(name[1:]): folder / name for name in names if name[:1] == "v" and name[1:].isdecimal()}
+    return {version: path for version, path in found.items() if not path.is_symlink()}
 
 
 def _left_over(directory: Directory, catalog: Catalog, grace: float) -> int:
@@ -224,7 +231,7 @@ def _left_over(directory: Directory, catalog: Catalog, grace: float) -> int:
         path = directory.staging / name
         if name == LOCK or not (name.startswith(DOOMED) or _is_old(path, grace)):
             continue
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        _remove(path)
         count += 1
     for name in catalog.tags_of_none():
         if _is_old(directory.runs / name, grace):
@@ -233,8 +240,15 @@ def _left_over(directory: Directory, catalog: Catalog, grace: float) -> int:
     return count
 
 
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def _is_old(path: Path, grace: float) -> bool:
     try:
-        return time.time() - path.stat().st_mtime >= grace
+        return time.time() - path.lstat().st_mtime >= grace
     except FileNotFoundError:
         return False

@@ -20,7 +20,6 @@ Each directory of a graph or structure has SHA256SUMS, too; run.json and runs.js
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import secrets
@@ -35,7 +34,7 @@ import pyarrow as pa
 
 from fxstore import tables
 from fxstore.errors import StoreError
-from fxstore.store import parquet
+from fxstore.store import parquet, reading
 
 FORMAT: Final = 1
 MEMORY: Final = ":memory:"
@@ -43,9 +42,6 @@ MEMORY: Final = ":memory:"
 RUN_PREFIX: Final = "run_id="
 # What names begin with, in the staging directory, that a collection has moved aside and may put back.
 ASIDE: Final = "aside."
-
-# While others compact all the time, the next try meets what the last one found.
-_TRIES: Final = 8
 
 RELATIONS: Final[dict[str, pa.Schema]] = {
     **{name: parquet.keyed(schema, "graph_hash") for name, schema in tables.GRAPH_FILES.items()},
@@ -159,41 +155,22 @@ def open_directory(path: str | os.PathLike[str], read_only: bool = False) -> Dir
 
         return open_mirror(path)
     if os.fspath(path) == MEMORY:
-        directory = Directory(Path(tempfile.mkdtemp(prefix="fxstore-")).resolve(), temporary=True)
-        _create(directory)
-        return directory
+        return temporary()
     root = Path(path).expanduser()
     try:
         return _open(Directory(root.resolve(), read_only=read_only), str(root))
     except OSError as error:
-        raise StoreError(f"cannot open the store {str(root)!r}: {error.strerror or error}") from error
+        raise StoreError(
+            f"cannot open the store {str(root)!r}: {error.strerror or error}",
+            hint="see whether that directory may be read, and written where a store is to be made",
+        ) from error
 
 
-def private_copy(directory: Directory) -> Directory:
-    """Copies a store into a temporary directory, which is removed when the process ends.
-
-    Runs are copied before what they refer to: a run that is committed meanwhile is left out, never half there.
-    """
-    for tries_left in reversed(range(_TRIES)):
-        copy = Directory(Path(tempfile.mkdtemp(prefix="fxstore-")).resolve(), temporary=True)
-        atexit.register(copy.remove)
-        try:
-            _copy(directory, copy)
-        except (shutil.Error, FileNotFoundError) as error:  # compacted or collected while it was copied
-            copy.remove()
-            if not tries_left:
-                raise StoreError(f"cannot copy the store {directory.location!r}: {error}", hint="try again") from error
-        else:
-            return copy
-    raise AssertionError
-
-
-def _copy(directory: Directory, copy: Directory) -> None:
-    shutil.copytree(directory.runs, copy.runs)
-    if directory.segments.exists():
-        shutil.copytree(directory.segments, copy.segments)
-    left_out = shutil.ignore_patterns("runs", "segments", directory.staging.name, "layouts")
-    shutil.copytree(directory.root, copy.root, ignore=left_out, dirs_exist_ok=True)
+def temporary() -> Directory:
+    """Makes a store of no run in a temporary directory."""
+    directory = Directory(Path(tempfile.mkdtemp(prefix="fxstore-")).resolve(), temporary=True)
+    _create(directory)
+    return directory
 
 
 def _open(directory: Directory, shown: str) -> Directory:
@@ -215,9 +192,10 @@ def _open(directory: Directory, shown: str) -> Directory:
     return directory
 
 
+FOLDERS: Final = ("runs", "segments", "graphs", "structures", "empty", ".staging")
+"""The directories that every store has."""
 # What another process that creates the same store may have made before its FORMAT.
-_FOLDERS: Final = ("runs", "segments", "graphs", "structures", "empty", ".staging")
-_BEFORE_FORMAT: Final = frozenset(_FOLDERS)
+_BEFORE_FORMAT: Final = frozenset(FOLDERS)
 
 
 def check_format(path: Path, shown: str) -> None:
@@ -227,19 +205,19 @@ def check_format(path: Path, shown: str) -> None:
         StoreError: It is of a newer format, or no store.
     """
     try:
-        version = json.loads(path.read_text("utf-8"))["format"]
+        version = reading.parsed(reading.text(path))["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{shown!r} is not a store: its FORMAT file cannot be read") from error
-    if not isinstance(version, int) or version > FORMAT:
+    if type(version) is not int or not 1 <= version <= FORMAT:
         raise StoreError(
-            f"the store {shown!r} has format {version}; this fxstore reads up to {FORMAT}",
+            f"the store {shown!r} has format {version!s:.60}; this fxstore reads up to {FORMAT}",
             hint="upgrade it: pip install --upgrade fxstore",
         )
 
 
 def _create(directory: Directory) -> None:
     """Makes an empty store; FORMAT comes last, so that what has one is complete. Safe in two processes at once."""
-    for name in _FOLDERS:
+    for name in FOLDERS:
         (directory.root / name).mkdir(parents=True, exist_ok=True)
     for relation, schema in RELATIONS.items():
         replace(directory, directory.empty(relation), lambda path, s=schema: parquet.write(s.empty_table(), path))  # type: ignore[misc]

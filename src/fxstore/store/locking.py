@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fxstore.errors import StoreError
-from fxstore.store.directory import Directory
+from fxstore.store.directory import FOLDERS, Directory
 from fxstore.store.failing import read_only, unwritable
 
 NAME = "maintenance.lock"
@@ -18,12 +18,13 @@ def alone(directory: Directory) -> Iterator[None]:
     """Runs a block while no other process compacts or collects; the system frees the lock of one that was killed.
 
     Raises:
-        StoreError: Another one is at work, or the store may not be written.
+        StoreError: Another one is at work, the store may not be written, or a directory of it is elsewhere.
     """
     if directory.read_only:
         raise read_only(directory.location)
     try:
-        handle = os.open(directory.staging / NAME, os.O_RDWR | os.O_CREAT, 0o666)
+        _check_own(directory)
+        handle = os.open(directory.staging / NAME, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError as error:
         raise unwritable(directory.root, error) from error
     try:
@@ -35,6 +36,16 @@ def alone(directory: Directory) -> Iterator[None]:
             raise unwritable(directory.root, error) from error
     finally:
         os.close(handle)
+
+
+def _check_own(directory: Directory) -> None:
+    """Raises where a directory of the store is elsewhere: what would be removed there is not the store's."""
+    for name in FOLDERS:
+        if (directory.root / name).is_symlink():
+            raise StoreError(
+                f"{str(directory.root / name)!r} is a symbolic link, and only what stands in the store is touched",
+                hint="put the directory itself there",
+            )
 
 
 def _locked(handle: int) -> bool:

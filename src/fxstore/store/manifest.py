@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from fxstore.store import parquet, sealing
+from fxstore.store import parquet, reading, sealing
 from fxstore.store.directory import FORMAT, RUN_PREFIX, Directory, replace
 from fxstore.store.runs import CommittedRun, check, checked
 
@@ -68,7 +68,7 @@ def from_text(text: str) -> dict[str, CommittedRun]:
     Raises:
         ValueError, KeyError, TypeError, IndexError: The text holds none.
     """
-    return from_said(json.loads(sealing.checked(text)))
+    return from_said(reading.parsed(text))
 
 
 def from_said(found: Any) -> dict[str, CommittedRun]:
@@ -99,7 +99,7 @@ def _check_columns(columns: Sequence[list[Any]]) -> None:
 def load(directory: Directory) -> dict[str, CommittedRun]:
     """Returns what the manifest says; nothing where it is missing or cannot be read."""
     try:
-        return from_text(directory.manifest.read_text("utf-8"))
+        return from_text(reading.text(directory.manifest))
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return {}
 
@@ -127,8 +127,8 @@ def keep_up(directory: Directory) -> None:
 def _known(directory: Directory) -> int:
     """Returns how many runs the manifest says that it holds, from its first bytes."""
     try:
-        with open(directory.manifest, encoding="utf-8") as file:
-            said = _COUNT.match(file.read(64))
+        with reading.opened(directory.manifest) as file:
+            said = _COUNT.match(file.read(64).decode())
     except (OSError, ValueError):
         return 0
     return int(said[1]) if said else 0

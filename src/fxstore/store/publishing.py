@@ -14,7 +14,7 @@ from typing import Final
 import pyarrow as pa
 
 from fxstore.records import content_hash
-from fxstore.store import parquet, sums
+from fxstore.store import parquet, reading, sums
 from fxstore.store.directory import Directory
 from fxstore.store.runs import CommittedRun
 
@@ -48,7 +48,7 @@ def used(directory: Directory) -> set[str]:
     found: set[str] = set()
     for entry in os.listdir(directory.staging):
         try:
-            found.update((directory.staging / entry / USES).read_text("utf-8").splitlines())
+            found.update(reading.content(directory.staging / entry / USES).decode("utf-8", "replace").splitlines())
         except (FileNotFoundError, NotADirectoryError):
             continue
     return found
@@ -123,8 +123,8 @@ def _compacted(directory: Directory, run_id: str) -> bool:
         return False
     for name in names:
         try:
-            if sought in (directory.segment(name) / "runs.json").read_bytes():
+            if sought in reading.content(directory.segment(name) / "runs.json"):
                 return True
-        except FileNotFoundError:
+        except OSError:
             continue
     return False

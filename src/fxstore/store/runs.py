@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from fxstore import tables
-from fxstore.store import sealing
+from fxstore.store import reading, sealing
 from fxstore.store.directory import FORMAT
 
+# As text in the order of time, and as every engine reads it.
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
 _HASH: Final = re.compile("[0-9a-f]{32}")
+_MOST_STAGES: Final = (1 << 31) - 1
 STAGE_FIELDS: Final = ("stage", "stage_index", "kind", "status", "note")
 
 
@@ -50,7 +53,8 @@ class CommittedRun(NamedTuple):
             files: Digests of the files beside it, by name.
         """
         said = {"format": FORMAT, **self._asdict(), "files": dict(files or {})}
-        return sealing.sealed(json.dumps(said, indent=1, ensure_ascii=False))
+        text = json.dumps(said, indent=1, ensure_ascii=False)
+        return sealing.sealed(text.encode("utf-8", "backslashreplace").decode())  # of what is no character its escape
 
     @classmethod
     def from_json(cls, text: str) -> CommittedRun:
@@ -59,7 +63,7 @@ class CommittedRun(NamedTuple):
         Raises:
             ValueError, KeyError, TypeError: The text does not describe one.
         """
-        found = {"content": "", **json.loads(sealing.checked(text))}
+        found = {"content": "", **reading.parsed(text)}
         if found["format"] > FORMAT:
             raise ValueError(f"format {found['format']}")
         return cls(**checked({name: found[name] for name in cls._fields}))
@@ -102,7 +106,7 @@ def _texts(value: object) -> bool:
 
 def _time(value: object) -> bool:
     try:
-        return isinstance(value, str) and datetime.datetime.fromisoformat(value).tzinfo is not None
+        return isinstance(value, str) and bool(_TIME.fullmatch(value) and datetime.datetime.fromisoformat(value))
     except ValueError:
         return False
 
@@ -121,7 +125,7 @@ def _stage(value: object) -> bool:
         and value.keys() >= set(STAGE_FIELDS)
         and all(map(_text, (value["stage"], value["kind"], value["status"])))
         and _maybe_text(value["note"])
-        and type(value["stage_index"]) is int
+        and _number(_MOST_STAGES)(value["stage_index"])
     )
 
 

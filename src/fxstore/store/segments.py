@@ -6,7 +6,6 @@ the old ones to the new one; what it replaces is ignored from then on, and remov
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.store import manifest, parquet, sealing, sums
+from fxstore.store import manifest, parquet, reading, sums
 from fxstore.store.directory import Directory
 from fxstore.store.runs import CommittedRun
 
@@ -66,7 +65,7 @@ def read(directory: Directory, name: str) -> Segment:
     Raises:
         OSError, ValueError, KeyError, TypeError, IndexError: It cannot be read.
     """
-    said = json.loads(sealing.checked((directory.segment(name) / DESCRIPTION).read_text("utf-8")))
+    said = reading.parsed(reading.text(directory.segment(name) / DESCRIPTION))
     return Segment(name, manifest.from_said(said), frozenset(map(str, said["replaces"])))
 
 

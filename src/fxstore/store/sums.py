@@ -7,7 +7,6 @@ them in ``SHA256SUMS``, as ``sha256sum -c`` reads it.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from fxstore.store import parquet, sealing
+from fxstore.store import parquet, reading
 
 NAME: Final = "SHA256SUMS"
 DESCRIPTIONS: Final = ("run.json", "runs.json")
@@ -25,7 +24,7 @@ Digests = dict[str, str] | None
 
 def of(path: Path) -> str:
     """Returns the SHA-256 of a file, as hexadecimal digits."""
-    with open(path, "rb") as file:
+    with reading.opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -73,13 +72,13 @@ def said(folder: Path) -> Digests:
     """
     for name in DESCRIPTIONS:
         if (folder / name).is_file():
-            found = json.loads(sealing.checked((folder / name).read_text("utf-8")))
+            found = reading.parsed(reading.text(folder / name))
             if not isinstance(found, dict) or "files" not in found:
                 return None
             return {str(key): str(value) for key, value in dict(found["files"]).items()}
     if not (folder / NAME).is_file():
         return None
-    pairs = [line.split("  ", 1) for line in (folder / NAME).read_text("utf-8").splitlines()]
+    pairs = [line.split("  ", 1) for line in reading.text(folder / NAME).splitlines()]
     return {name: digest for digest, name in pairs}
 
 
@@ -126,7 +125,8 @@ def _unread(path: Path) -> str | None:
     import pyarrow.parquet as pq
 
     try:
-        pq.read_table(path, partitioning=None)
+        with reading.opened(path) as file:
+            pq.read_table(file)
     except (pa.ArrowException, ValueError) as error:
         return f"it cannot be read: {error}"
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -12,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.store import sealing, sums
+from fxstore.store import reading, sums
 from fxstore.store.catalog import Catalog
 from fxstore.store.directory import RELATIONS, Directory
 from fxstore.store.failing import unreadable
@@ -91,7 +90,7 @@ def _check(catalog: Catalog) -> Verified:
     directory = catalog.directory
     problems = [*_left_out(catalog), *_beside(directory)]
     files = 0
-    for folder, (names, run_ids) in _folders(catalog).items():
+    for folder, (names, run_ids) in needed(catalog).items():
         directory.fetch([folder / name for name in names])
         for name in names:
             files += 1
@@ -103,7 +102,7 @@ def _check(catalog: Catalog) -> Verified:
     return Verified(len(catalog.runs) + len(catalog.damaged), files, tuple(sorted(problems, key=lambda p: p.place)))
 
 
-def _folders(catalog: Catalog) -> dict[Path, tuple[list[str], list[str]]]:
+def needed(catalog: Catalog) -> dict[Path, tuple[list[str], list[str]]]:
     """Returns, for each directory of files, the names that must be there and the ids of the runs that need them."""
     directory = catalog.directory
     found: dict[Path, tuple[list[str], list[str]]] = {}
@@ -157,7 +156,7 @@ def _contradictions(catalog: Catalog, bad: set[str]) -> Iterator[tuple[str, str]
 
 def _misdescribed(catalog: Catalog, run: CommittedRun) -> str | None:
     try:
-        text = (catalog.directory.run(run.run_id) / "run.json").read_text("utf-8")
+        text = reading.text(catalog.directory.run(run.run_id) / "run.json")
         said = CommittedRun.from_json(text)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         return f"its run.json cannot be read ({error})"
@@ -174,7 +173,7 @@ def _beside(directory: Directory) -> Iterator[Problem]:
             yield Problem(f"empty/{relation}.parquet", why, (), "copy it from a store that is whole")
     if directory.manifest.exists():
         try:
-            json.loads(sealing.checked(directory.manifest.read_text("utf-8")))
+            reading.parsed(reading.text(directory.manifest))
         except (OSError, ValueError) as error:
             yield Problem(directory.manifest.name, f"it cannot be read: {error}", (), remade)
     for name in sorted(os.listdir(directory.runs)):
