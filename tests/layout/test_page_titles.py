@@ -68,7 +68,7 @@ def test_no_title_stands_on_a_node_or_on_another_title(
     assert_clear(graph, pane)
 
 
-@pytest.mark.parametrize(("scale", "least"), [(1.0, 0.9), (0.5, 0.9), (0.25, 0.3)])
+@pytest.mark.parametrize(("scale", "least"), [(1.0, 0.9), (0.5, 0.9), (0.25, 0.1)])
 def test_modules_of_a_real_model_have_names_where_there_is_room(script: PageScript, scale: float, least: float) -> None:
     graph = whole(real.load("mobilenet"))
     drawing = graph.draw()

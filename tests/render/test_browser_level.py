@@ -85,12 +85,41 @@ def test_a_modules_title_is_its_head(open_page: Open) -> None:
     page.keyboard.press("2")
     page.keyboard.press("f")
     settle(page)
-    title = page.evaluate(
+    lowest = page.evaluate(
         "() => { const [{ view, canvas, titles }] = fxstore.viewers; const box = canvas.getBoundingClientRect();"
-        "const { left, right, top, bottom, block } = titles[0];"
+        "const { left, right, top, bottom, block } = titles.at(-1);"
         "const at = (low, high, from) => ((low + high) / 2 - from) * view.scale;"
         "return { block, x: box.left + at(left, right, view.x), y: box.top + at(top, bottom, view.y) }; }"
     )
-    page.mouse.dblclick(title["x"], title["y"])
+    page.mouse.dblclick(lowest["x"], lowest["y"])
     settle(page)
-    assert page.evaluate("(block) => fxstore.compare.scene.panes[0].closed.has(block)", title["block"])
+    assert page.evaluate("(block) => fxstore.compare.scene.panes[0].closed.has(block)", lowest["block"])
+
+
+def test_a_pane_never_shows_nothing(open_page: Open) -> None:
+    page = open_page(transformer()[0])
+    page.evaluate("for (const viewer of fxstore.viewers) viewer.panBy(1e5, -1e5)")
+    seen = page.evaluate(
+        "fxstore.viewers.map(({ view, size, pane: { extent } }) => [(extent.right - view.x) * view.scale, "
+        "size.width - (extent.left - view.x) * view.scale, (extent.bottom - view.y) * view.scale, "
+        "size.height - (extent.top - view.y) * view.scale])"
+    )
+    assert all(px >= 39 for sides in seen for px in sides)
+
+
+def test_ranks_stand_within_their_pane(open_page: Open) -> None:
+    page = open_page(page_model(6, STAGES[:4]), viewport={"width": 800, "height": 600})
+    first = page.evaluate(
+        "fxstore.nids(1).find((nid) => fxstore.compare.viewers[1].marks.ranks.has(fxstore.compare.scene.nodeOf(nid)))"
+    )
+    page.evaluate(
+        "(nid) => { const [, viewer] = fxstore.viewers; const { scene } = viewer; const node = scene.nodeOf(nid);"
+        "viewer.setView({ x: scene.x[node] - scene.width[node] / 2, y: scene.y[node] - 40, scale: 1 }); }",
+        first,
+    )
+    settle(page)
+    dark = page.evaluate(
+        "() => { const { canvas, context } = fxstore.viewers[1]; const { data } = context.getImageData(6, 13, 8, 7);"
+        "return [...data].filter((value, i) => i % 4 === 0 && value < 60).length; }"
+    )
+    assert dark > 4, "all of the badge, not its right end alone"

@@ -210,3 +210,20 @@ def test_paper_is_white_and_the_screen_stays_dark(open_page: Open) -> None:
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     settle(page)
     assert max(page.evaluate(corner)) < 60
+
+
+def test_on_a_phone_graphs_have_the_width_and_the_answer_stands_below(open_page: Open) -> None:
+    page = open_page(page_model(6, STAGES), viewport={"width": 390, "height": 844}, has_touch=True)
+    box = {part: page.locator(part).first.bounding_box() for part in (".fx-top", ".fx-panes", ".fx-answer")}
+    assert box[".fx-panes"]["width"] == box[".fx-answer"]["width"] == 390
+    assert box[".fx-panes"]["height"] > 250
+    assert box[".fx-answer"]["y"] > box[".fx-panes"]["y"] + box[".fx-panes"]["height"]
+    page.locator(".fx-rows tbody tr").nth(2).click()
+    settle(page)
+    top, panes = (page.locator(part).first.bounding_box() for part in (".fx-top", ".fx-panes"))
+    assert top == box[".fx-top"]
+    assert panes["y"] >= top["y"] + top["height"]
+    assert panes["height"] > 200
+    assert page.locator(".fx-rows tr[aria-current]").is_visible()
+    for head in page.locator(".fx-pane-head").all():
+        assert head.evaluate("(head) => getComputedStyle(head).touchAction") == "pan-x", "panes can be swiped"

@@ -57,7 +57,7 @@ function shown(scene, pane, scale) {
     holder: part(scene.holder).map((block) => (block < 0 ? block : block - first)),
     edges,
     pieces,
-    titles: titlesIn(scene, pane, pane.extent, scale, 500, LABELS).map(({ block, ...title }) => ({
+    titles: titlesIn(scene, pane, pane.extent, scale, LABELS).map(({ block, ...title }) => ({
       ...title,
       path: scene.strings[scene.columns.get("block.path")[block]],
     })),

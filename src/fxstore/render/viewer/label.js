@@ -75,35 +75,30 @@ export class Labels {
 
   /** @param {string} text @param {string} font @param {number} room @returns {string} */
   fit(text, font, room) {
-    const key = `${font}\n${room}\n${text}`;
-    let shown = this.known.get(key);
-    if (shown === undefined) {
-      this.context.font = font;
-      shown = fittedText(text, room, (part) => this.context.measureText(part).width);
-      this.#keep(key, shown);
-    }
-    return shown;
+    return this.#fitted(text, font, room, fittedText).text;
   }
 
-  /**
-   * @param {string} path of a module @param {string} font @param {number} room
-   * @returns {{text: string, width: number}} as of `fittedPath`, and how wide that is
-   */
+  /** @returns {{text: string, width: number}} as of `fittedText`, and how wide that is */
+  title(text, font, room) {
+    return this.#fitted(text, font, room, fittedText);
+  }
+
+  /** @returns {{text: string, width: number}} as of `fittedPath`, and how wide that is */
   path(path, font, room) {
-    const key = `${font}\n${room}\n.${path}`;
+    return this.#fitted(path, font, room, fittedPath);
+  }
+
+  #fitted(given, font, room, fit) {
+    const key = `${fit === fittedPath}${font}\n${room}\n${given}`;
     let known = this.known.get(key);
     if (known === undefined) {
       this.context.font = font;
       const measure = (part) => this.context.measureText(part).width;
-      const text = fittedPath(path, room, measure);
+      const text = fit(given, room, measure);
       known = { text, width: measure(text) };
-      this.#keep(key, known);
+      if (this.known.size > 20000) this.known.clear();
+      this.known.set(key, known);
     }
     return known;
-  }
-
-  #keep(key, value) {
-    if (this.known.size > 20000) this.known.clear();
-    this.known.set(key, value);
   }
 }

@@ -3,13 +3,11 @@
 import { moduleBoxOf } from "./boxes.js";
 import { FAR } from "./lod.js";
 import { TITLE_HEIGHT, frameOf, isTucked } from "./place.js";
-import { visible, shortened } from "./visible.js";
 
 const CHUNK = 256;
 const STUB = 12;
 const FAR_EDGE_PX = 14;
 const FAR_MOST_EDGES = 4000;
-const LABEL_FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 /** Open module boxes, outermost first, each a little darker than the one around it. */
 export function paintBlocks(context, ink, pane, box, scale) {
@@ -31,17 +29,19 @@ export function paintBlocks(context, ink, pane, box, scale) {
   }
 }
 
-/** @param {import("./titles.js").Title[]} titles each over the edges that pass under it */
+/** In scene units, over the edges that pass under them. @param {import("./titles.js").Title[]} titles */
 export function paintTitles(context, { theme }, titles, scale) {
   context.textBaseline = "middle";
   context.textAlign = "left";
-  for (const { text, font, left, top, right, bottom } of titles) {
-    context.globalAlpha = 0.75;
-    context.fillStyle = theme.graph.paper;
-    context.fillRect(left, top, right - left, bottom - top);
-    context.globalAlpha = 1;
+  for (const { block, text, font, left, top, right, bottom } of titles) {
+    if (block >= 0) {
+      context.globalAlpha = 0.75;
+      context.fillStyle = theme.graph.paper;
+      context.fillRect(left, top, right - left, bottom - top);
+      context.globalAlpha = 1;
+    }
     context.fillStyle = theme.graph.label;
-    context.font = font.replace(/^[\d.]+/, (px) => px / scale);
+    context.font = font.replace(/[\d.]+px/, (px) => `${parseFloat(px) / scale}px`);
     context.fillText(text, left, (top + bottom) / 2);
   }
 }
@@ -55,10 +55,10 @@ export function paintFrames(context, ink, pane, scale) {
   context.strokeStyle = theme.graph.frame;
   const titled = pane.graphs.filter((graph) => graph.title && !isTucked(graph));
   for (const graph of titled) if (graph.parent >= 0) callLine(context, scene, graph, frameOf(graph), scale);
-  for (const graph of titled) paintFrame(context, theme, graph, scale);
+  for (const graph of titled) paintFrame(context, theme, graph);
 }
 
-function paintFrame(context, theme, graph, scale) {
+function paintFrame(context, theme, graph) {
   const { left, top, right, bottom } = frameOf(graph);
   context.fillStyle = theme.graph.paper;
   context.fillRect(left, top, right - left, bottom - top);
@@ -67,17 +67,6 @@ function paintFrame(context, theme, graph, scale) {
   context.fillRect(left, top, right - left, TITLE_HEIGHT);
   context.globalAlpha = 1;
   context.strokeRect(left, top, right - left, bottom - top);
-  if (TITLE_HEIGHT * scale < 7) return;
-  const title = graph.closed ? `▸ ${graph.title} · ${graph.nodes} nodes` : graph.title;
-  context.font = `600 12px ${LABEL_FONT}`;
-  context.fillStyle = theme.graph.label;
-  context.textBaseline = "middle";
-  context.textAlign = "left";
-  context.fillText(
-    shortened(visible(title), Math.max(4, Math.floor((right - left - 16) / 7.5))),
-    left + 8,
-    top + TITLE_HEIGHT / 2,
-  );
 }
 
 function callLine(context, scene, graph, frame, scale) {

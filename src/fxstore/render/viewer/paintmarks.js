@@ -48,7 +48,7 @@ function veil(context, theme, size) {
 }
 
 /** Draws in scene units. */
-function inScene(context, view, draw) {
+export function inScene(context, view, draw) {
   context.save();
   context.scale(view.scale, view.scale);
   context.translate(-view.x, -view.y);
@@ -209,7 +209,7 @@ function rankedInView(scene, pane, view, size, ranks) {
   return [...ranks].filter(([node]) => node >= pane.first && node < pane.end && near(scene, view, size, node));
 }
 
-/** Ranks, where there is room; of two in one place the better one. */
+/** Ranks, where there is room, whole as long as their boxes are in view; of two in one place the better one. */
 function paintBadges(context, ink, view, ranked, selection) {
   const taken = [];
   const isMember = ([node]) => selection?.members.has(node) ?? true;
@@ -229,9 +229,10 @@ function near(scene, view, size, node) {
 }
 
 function badge(context, ink, view, node, rank, named, taken) {
-  const [left, top] = markBox(ink, view, node, 1);
+  const [boxLeft, top, boxWidth] = markBox(ink, view, node, 1);
   const text = String(rank);
   const width = text.length * 6.2 + 8;
+  const left = boxLeft + boxWidth > 0 ? Math.max(width - 3, boxLeft) : boxLeft;
   if (taken.some(([x, y]) => Math.abs(x - left) < width && Math.abs(y - top) < 14)) return;
   taken.push([left, top]);
   const { rank: color, rankInk } = ink.theme.graph;

@@ -9,20 +9,21 @@ import { Labels } from "./label.js";
 import { NEAR, levelOf, typicalHeight } from "./lod.js";
 import { paintClosed } from "./paintclosed.js";
 import { paintBlocks, paintEdges, paintFrames, paintTitles } from "./paintgraph.js";
-import { markBox, paintMarks } from "./paintmarks.js";
+import { inScene, markBox, paintMarks } from "./paintmarks.js";
 import { paintNodes } from "./paintnodes.js";
 import { boxAround } from "./picture.js";
 import { watchSize } from "./sizes.js";
 import { styleOf } from "./coloring.js";
 import { titleUnder, titlesIn } from "./titles.js";
-import { between, centred, fitted, opening, panned, toScene, toScreen, visibleBox, zoomed } from "./viewport.js";
+import { between, centred, fitted, notBeyond, opening, panned, toScene, toScreen, visibleBox, zoomed } from "./viewport.js";
 import { visible } from "./visible.js";
 
 const MOVE_MS = 220;
 const SETTLE_MS = 90;
 const CHEAP_MS = 7;
 const EDGE_PX = 40;
-const LEGIBLE = 0.5;
+const DOUBLE_MS = 250;
+const LEGIBLE = 0.42;
 
 export class PaneViewer extends Emitter {
   /**
@@ -231,6 +232,7 @@ export class PaneViewer extends Emitter {
     this.unwatch();
     this.window.cancelAnimationFrame(this.frame);
     this.window.clearTimeout(this.settle);
+    this.window.clearTimeout(this.single);
     this.canvas.remove();
   }
 
@@ -249,8 +251,9 @@ export class PaneViewer extends Emitter {
     context.save();
     context.scale(view.scale, view.scale);
     context.translate(-view.x, -view.y);
-    this.#paint(context, visibleBox(view, size), size.width);
+    this.#paint(context, visibleBox(view, size));
     context.restore();
+    this.#paintTitles(context, view, size);
     paintMarks(context, this.ink, this.pane, view, size, levelOf(view.scale, this.height), {
       ...this.marks,
       hover: -1,
@@ -281,17 +284,23 @@ export class PaneViewer extends Emitter {
 
   #click({ kind, number }) {
     if (kind === "more") return this.emit("toggle", { kind: "graph", number: this.scene.besideOf(number).number });
-    this.emit("select", { node: kind === "node" ? number : -1, kind, number });
+    const select = () => this.emit("select", { node: kind === "node" ? number : -1, kind, number });
+    this.window.clearTimeout(this.single);
+    if (kind === "module") this.single = this.window.setTimeout(select, DOUBLE_MS);
+    else select();
   }
 
+  /** What a single click on a module shows would come between its two clicks. */
   #double({ kind, number }) {
+    this.window.clearTimeout(this.single);
     if (kind === "module" || kind === "graph") this.emit("toggle", { kind, number });
     else if (kind === "none") this.zoomToFit();
   }
 
+  /** Moves, but never to where nothing is. */
   #byHand(view) {
-    this.#set(view);
-    this.emit("moved", { view });
+    this.#set(notBeyond(view, this.size, this.pane.extent, EDGE_PX));
+    this.emit("moved", { view: this.view });
   }
 
   #point({ kind, number }, x, y) {
@@ -334,6 +343,7 @@ export class PaneViewer extends Emitter {
     const { context, ratio, size, view } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.backdrop.copy(context, view, size);
+    this.titles = this.#paintTitles(context, view, size);
     paintMarks(context, this.ink, this.pane, view, size, levelOf(view.scale, this.height), this.marks);
     this.emit("painted", { view });
   }
@@ -357,9 +367,9 @@ export class PaneViewer extends Emitter {
       return;
     }
     const { paper } = this.ink.theme.graph;
-    backdrop.render({ view, size, extent: this.pane.extent, ratio: this.ratio, paper }, (context, box) => {
-      this.titles = this.#paint(context, box, size.width);
-    });
+    backdrop.render({ view, size, extent: this.pane.extent, ratio: this.ratio, paper }, (context, box) =>
+      this.#paint(context, box),
+    );
   }
 
   #settled() {
@@ -367,8 +377,14 @@ export class PaneViewer extends Emitter {
     this.redraw();
   }
 
-  /** @returns {import("./titles.js").Title[]} */
-  #paint(context, box, width) {
+  /** Over the picture, since they move with what is in view of their modules. @returns {import("./titles.js").Title[]} */
+  #paintTitles(context, view, size) {
+    const titles = titlesIn(this.scene, this.pane, visibleBox(view, size), view.scale, this.ink.labels);
+    inScene(context, view, () => paintTitles(context, this.ink, titles, view.scale));
+    return titles;
+  }
+
+  #paint(context, box) {
     const { scale } = this.view;
     const level = levelOf(scale, this.height);
     const nodes = [];
@@ -376,11 +392,8 @@ export class PaneViewer extends Emitter {
     paintFrames(context, this.ink, this.pane, scale);
     paintBlocks(context, this.ink, this.pane, box, scale);
     paintEdges(context, this.ink, this.pane, box, level, scale);
-    const titles = titlesIn(this.scene, this.pane, box, scale, width, this.ink.labels);
-    paintTitles(context, this.ink, titles, scale);
     paintClosed(context, this.ink, this.pane, box, scale);
     paintNodes(context, this.ink, nodes, level, scale);
-    return titles;
   }
 }
 

@@ -77,6 +77,22 @@ export function visibleBox(view, size) {
   };
 }
 
+/**
+ * @param {View} view @param {Size} size @param {Box} extent of all that there is @param {number} least pixels
+ * @returns {View} the nearest one in which so much of it is still in view
+ */
+export function notBeyond(view, size, extent, least) {
+  const kept = (at, room, from, to) => {
+    const part = Math.min(least, room, (to - from) * view.scale) / view.scale;
+    return Math.min(to - part, Math.max(from + part - room / view.scale, at));
+  };
+  return {
+    x: kept(view.x, size.width, extent.left, extent.right),
+    y: kept(view.y, size.height, extent.top, extent.bottom),
+    scale: view.scale,
+  };
+}
+
 /** @param {Box} outer @param {Box} inner */
 export function contains(outer, inner) {
   return (
