@@ -37,8 +37,8 @@ PEER_NODES = 3000
 """Larger graphs are drawn by fxstore alone."""
 REPEATS = 5
 """How often ours and fast-sugiyama draw such a graph; the least time counts."""
-STABLE_NODES = (600, 1200)
-"""Of graphs up to so many nodes, for others and for ours, it is measured how many of them move."""
+STABLE_S = 15
+"""How much of a graph moves is measured where a drawing takes no longer, and the graph has no more than PEER_NODES."""
 SAMPLE = 3000
 
 GENERATED: dict[str, Callable[[], Graph]] = {
@@ -169,7 +169,7 @@ def compare(name: str, graph: Graph) -> None:
         try:
             again = REPEATS if engine in (ours, fast_sugiyama) and len(graph.sizes) <= PEER_NODES else 1
             drawn = min((engine(graph) for _ in range(again)), key=lambda drawn: drawn.seconds)
-            small = len(graph.sizes) <= STABLE_NODES[engine is ours]
+            small = len(graph.sizes) <= PEER_NODES and drawn.seconds <= STABLE_S
             moved = moved_by_insertion(graph, engine, 40 if engine is ours else 3) if small else ""
             measure(name, graph, drawn, moved, peak_megabytes(graph) if engine is ours else None)
         except NotDrawn as reason:

@@ -21,7 +21,7 @@ from fxstore.layout.problem import Problem, Wire
 from fxstore.layout.relax import relax_cells
 from fxstore.layout.rows import assign_rows
 from fxstore.layout.sources import beside_consumers
-from fxstore.layout.spacing import HEAD, LANE, PAD
+from fxstore.layout.spacing import GAP_X, HEAD, LANE, PAD
 from fxstore.layout.sugiyama import suggested_rows
 
 EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
@@ -151,6 +151,9 @@ def test_half_of_the_weights_of_a_normalisation_are_left_of_the_longest_path_and
     assert drawing.x[0] == drawing.x[2] == drawing.x[7] == drawing.x[8]
     assert max(abs(drawing.x[1:7] - drawing.x[7])) < 520
     assert drawing.height <= 4 * 36 + 3 * 30 + HEAD + PAD
+    lifted = next(v for v in range(3, 7) if drawing.y[v] < drawing.y[2])
+    line = drawing.points[drawing.offsets[lifted] : drawing.offsets[lifted + 1]]
+    assert max(abs(line[2:, 0] - drawing.x[7])) < 220 / 2 + 2 * GAP_X
 
 
 def test_weights_are_lifted_where_that_makes_no_row_wider_and_never_past_a_tall_box() -> None:

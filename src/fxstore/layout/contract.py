@@ -25,27 +25,37 @@ class Contracted(Grid):
             rank: Of each cell its place in the order that rows must have, -1 for one that may stand anywhere; or
                 nothing. Of the rows of a run, no more than one says anything about their order.
         """
+        above, below = full.above, full.below
+        single_above, single_below = ([len(links) == 1 for links in side] for side in (above, below))
         head, shift = list(range(len(full.row))), [0] * len(full.row)
         kept: list[int] = []
         ranked = [bool(rank) and sum([rank[v] >= 0 for v in row]) > 1 for row in full.rows]
-        says = False
+        says = goes_on = False
+        size = 0
         for r, row in enumerate(full.rows):
-            if r and not (says and ranked[r]) and _goes_on(full, full.rows[r - 1], row):
+            goes_on = goes_on and len(row) == size and all(map(single_above.__getitem__, row))
+            if goes_on and not (says and ranked[r]):
                 says = says or ranked[r]
                 for v in row:
-                    link = full.above[v][0]
+                    link = above[v][0]
                     u = full.upper[link]
                     head[v] = head[u]
                     shift[v] = shift[u] + full.leave[link] - full.enter[link]
             else:
                 says = ranked[r]
                 kept.append(r)
+            goes_on, size = all(map(single_below.__getitem__, row)), len(row)
         heads = sorted([v for r in kept for v in full.rows[r]])
-        number = {v: i for i, v in enumerate(heads)}
+        number = [0] * len(head)
+        for i, v in enumerate(heads):
+            number[v] = i
         of = [number[v] for v in head]
         low, high = [0] * len(heads), [0] * len(heads)
         for i, at, width in zip(of, shift, full.width, strict=True):
-            low[i], high[i] = min(low[i], at), max(high[i], at + width)
+            if at < low[i]:
+                low[i] = at
+            if at + width > high[i]:
+                high[i] = at + width
         new_row = {r: i for i, r in enumerate(kept)}
         super().__init__(
             [[number[v] for v in full.rows[r]] for r in kept],
@@ -53,7 +63,7 @@ class Contracted(Grid):
             [b - a for a, b in zip(low, high, strict=True)],
         )
         self._full, self._of = full, of
-        self._offset = [at - low[i] for i, at in zip(of, shift, strict=True)]
+        self._offset = offset = [at - low[i] for i, at in zip(of, shift, strict=True)]
         self._runs = [list(range(a, b)) for a, b in pairwise([*kept, len(full.rows)])]
         self._cells = [{of[v]: v for v in row} for row in full.rows]
         self.ins = full.ins
@@ -63,14 +73,11 @@ class Contracted(Grid):
                 self.rank[of[v]] = rank[v]
         self.lanes = sum([v >= len(full.row) - full.lanes for v in heads])
         self._links = [k for k, (a, b) in enumerate(zip(full.upper, full.lower, strict=True)) if of[a] != of[b]]
-        offset = self._offset
-        self.take_links(
-            [
-                (of[a], of[b], full.leave[k] + offset[a], full.enter[k] + offset[b], full.pull[k])
-                for k in self._links
-                for a, b in ((full.upper[k], full.lower[k]),)
-            ]
-        )
+        self.upper, self.lower = [of[full.upper[k]] for k in self._links], [of[full.lower[k]] for k in self._links]
+        self.leave = [full.leave[k] + offset[full.upper[k]] for k in self._links]
+        self.enter = [full.enter[k] + offset[full.lower[k]] for k in self._links]
+        self.pull = [full.pull[k] for k in self._links]
+        self.join()
 
     def spots(self) -> tuple[list[float], list[float]]:
         """Returns where each link ends, on the cells of the full grid that it joins."""
@@ -79,14 +86,15 @@ class Contracted(Grid):
 
     def gaps(self, rows: Lists) -> Lists:
         """Returns for each row the least distances between the left borders of neighbours, in all rows of its run."""
-        offset, full = self._offset, self._full
+        sides = self._full.sides()
+        ahead = [w + side + at for w, side, at in zip(self._full.width, sides, self._offset, strict=True)]
+        behind = [side - at for side, at in zip(sides, self._offset, strict=True)]
         out: Lists = []
         for row, run in zip(rows, self._runs, strict=True):
             least = [0] * (len(row) - 1)
             for r in run if least else ():
                 cells = [self._cells[r][v] for v in row]
-                for i, apart in enumerate(full.gaps([cells])[0]):
-                    least[i] = max(least[i], apart + offset[cells[i]] - offset[cells[i + 1]])
+                least = [max(gap, ahead[a] + behind[b]) for gap, (a, b) in zip(least, pairwise(cells), strict=True)]
             out.append(least)
         return out
 
@@ -97,10 +105,3 @@ class Contracted(Grid):
     def spread(self, left: list[int]) -> list[int]:
         """Returns the left border of each cell of the full grid, given those of the cells of this one."""
         return [left[i] + offset for i, offset in zip(self._of, self._offset, strict=True)]
-
-
-def _goes_on(grid: Grid, upper: list[int], lower: list[int]) -> bool:
-    if len(upper) != len(lower):
-        return False
-    above, below = grid.above, grid.below
-    return all(len(above[v]) == 1 for v in lower) and all(len(below[v]) == 1 for v in upper)

@@ -14,6 +14,8 @@ SMALL, MEDIUM, LARGE = 100, 3000, 20000
 """Numbers of cells above which less is tried."""
 PATIENCE = 2
 """After so many sweeps without fewer crossings there are no more."""
+HOPEFUL = 1.5
+"""Of two starts, one with so many times the crossings of the other is not swept."""
 HOPELESS = 4
 """An order with so many times the crossings of the best one is not improved by swaps alone."""
 
@@ -21,24 +23,43 @@ HOPELESS = 4
 def candidate_rows(grid: Grid) -> list[tuple[int, Lists]]:
     """Returns the orders of the cells of each row that have the fewest crossings found, and how many each has.
 
-    Several starts are improved by sweeps of barycentres and medians and by swaps of neighbours. In a small block the
-    first start, which keeps inputs beside each other, and what fast-sugiyama would do are tried as well.
+    A start is improved by sweeps of barycentres and medians and by swaps of neighbours. In a small block swaps alone,
+    a second start and what fast-sugiyama would do are tried as well, until nothing crosses; swaps alone come last.
     """
     cells = len(grid.row)
     state = Ordering(grid)
-    sweeps = 8 if cells <= MEDIUM else 4 if cells <= LARGE else 2
-    found: list[tuple[int, Lists]] = []
-    for start in _starts(grid, cells <= SMALL):
-        option = _sweep(state, start, sweeps, cells <= LARGE)
+    if cells > SMALL:
+        sweeps = 8 if cells <= MEDIUM else 4 if cells <= LARGE else 2
+        return _balanced(state, grid, [_sweep(state, _from_inputs(grid), sweeps, cells <= LARGE)])
+    found, starts = list[tuple[int, Lists]](), list[tuple[int, Lists]]()
+    for option in _tries(state, grid, starts, found):
         if not option[0]:
             return _balanced(state, grid, [option])
         found.append(option)
-        if cells <= SMALL and len(found) == 1:
-            found += _swapped(state, start, option[0])
-    other = suggested_rows(grid, found[0][1])
+    return _balanced(state, grid, [*found[1:], found[0]])
+
+
+def _tries(
+    state: Ordering, grid: Grid, starts: list[tuple[int, Lists]], found: list[tuple[int, Lists]]
+) -> Iterator[tuple[int, Lists]]:
+    """Yields orders and their crossings; ``found`` are those that were yielded, ``starts`` becomes those begun with."""
+    for start in (_from_inputs, _from_outputs):
+        state.take(start(grid))
+        starts.append((state.crossings(), [list(row) for row in state.rows]))
+        if start is _from_outputs and starts[-1][0]:
+            break
+        state.swap_neighbours()
+        yield state.crossings(), state.rows
+    least = min(starts)[0]
+    for count, rows in sorted(starts, key=lambda option: option[0]):
+        if count <= HOPEFUL * least:
+            yield _sweep(state, rows, 8, True)
+    other = suggested_rows(grid, starts[0][1])
     if other is not None:
-        found += _swapped(state, other, min([count for count, _ in found]))
-    return _balanced(state, grid, found)
+        state.take(other)
+        if state.crossings() <= HOPELESS * min(found)[0]:
+            state.swap_neighbours()
+            yield state.crossings(), state.rows
 
 
 def _balanced(state: Ordering, grid: Grid, found: list[tuple[int, Lists]]) -> list[tuple[int, Lists]]:
@@ -58,42 +79,36 @@ def _balanced(state: Ordering, grid: Grid, found: list[tuple[int, Lists]]) -> li
     return sorted(out, key=lambda option: option[0])
 
 
-def _swapped(state: Ordering, start: Lists, least: int) -> list[tuple[int, Lists]]:
-    """Improves an order by swaps of neighbours, if it is not hopeless: returns its crossings and its rows."""
-    state.take(start)
-    if state.crossings() > HOPELESS * least:
-        return []
-    state.swap_neighbours()
-    return [(state.crossings(), state.rows)]
-
-
 def _sweep(state: Ordering, start: Lists, sweeps: int, swaps: bool) -> tuple[int, Lists]:
     """Improves an order; returns its crossings and its rows."""
     state.take(start)
-    best, least, failed = [list(row) for row in state.rows], state.crossings(), 0
+    best, counts, least, failed = [list(row) for row in state.rows], list(state.counts), state.crossings(), 0
     for turn in range(sweeps):
         if not least or failed == PATIENCE:
             break
         state.sweep(turn % 2 == 0, _mean if turn % 4 < 2 else _median)
         failed += 1
         if state.crossings() < least:
-            best, least, failed = [list(row) for row in state.rows], state.crossings(), 0
+            best, counts, least, failed = [list(row) for row in state.rows], list(state.counts), state.crossings(), 0
     if swaps and least:
         if failed:
-            state.take(best)
+            state.take(best, counts)
         state.swap_neighbours()
         return state.crossings(), state.rows
     return least, best
 
 
-def _starts(grid: Grid, several: bool) -> Iterator[Lists]:
-    """Yields orders to begin with: from the inputs down, the longest path's first, the others last to first; and up."""
+def _from_inputs(grid: Grid) -> Lists:
+    """Returns the order of a walk down: the longest path's input port first, the other ports from last to first."""
     cells = range(len(grid.row))
     ports = sorted(cells[: grid.ins], key=lambda v: (all(grid.pull[k] != SPINE for k in grid.below[v]), -v))
-    yield _visit(grid, [*ports, *cells[grid.ins :]], lambda v: _around(grid, v), lambda v: not grid.above[v])
-    if several:
-        back = reversed(cells)
-        yield _visit(grid, back, lambda v: [grid.upper[k] for k in grid.above[v]], lambda v: not grid.below[v])
+    return _visit(grid, [*ports, *cells[grid.ins :]], lambda v: _around(grid, v), lambda v: not grid.above[v])
+
+
+def _from_outputs(grid: Grid) -> Lists:
+    """Returns the order of a walk up."""
+    cells = reversed(range(len(grid.row)))
+    return _visit(grid, cells, lambda v: [grid.upper[k] for k in grid.above[v]], lambda v: not grid.below[v])
 
 
 def _around(grid: Grid, v: int) -> list[int]:

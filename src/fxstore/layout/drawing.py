@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fxstore.layout.compose import compose
 from fxstore.layout.model import Drawing, Sides
+from fxstore.layout.order import Longs
 from fxstore.layout.plan import make_plan
 
 
@@ -42,12 +43,15 @@ def draw(
         ValueError: Sizes, edges and paths do not fit each other.
     """
     boxes = np.array(sizes, np.float64).reshape(-1, 2)
+    ends = np.array(edges, np.int64).reshape(-1, 2)
     nowhere = math.nan, math.nan
-    wishes = np.array([place or nowhere for place in beside or [None] * len(boxes)], np.float64).reshape(-1, 2)
-    _check(boxes, edges, paths, sides, wishes)
+    wishes = np.full((len(boxes), 2), math.nan)
+    if beside:
+        wishes = np.array([place or nowhere for place in beside], np.float64).reshape(-1, 2)
+    _check(boxes, ends, paths, sides, wishes)
     with _without_collecting():
         added = (np.isnan(wishes[:, 0]) & (beside is not None)).tolist()
-        return compose(boxes, make_plan(len(boxes), edges, paths, sides, added), wishes)
+        return compose(boxes, make_plan(len(boxes), ends, paths, sides, added), wishes)
 
 
 @contextmanager
@@ -64,7 +68,7 @@ def _without_collecting() -> Iterator[None]:
 
 def _check(
     boxes: npt.NDArray[np.float64],
-    edges: Sequence[tuple[int, int]],
+    ends: Longs,
     paths: Sequence[str | None],
     sides: Sides | None,
     wishes: npt.NDArray[np.float64],
@@ -79,5 +83,5 @@ def _check(
         raise ValueError(f"{len(boxes)} sizes but {len(wishes)} places of counterparts: give one of each per node")
     if not np.all(np.isfinite(boxes) & (boxes >= 0)):
         raise ValueError("box sizes must be finite and not negative")
-    if len(edges) and (np.min(edges) < 0 or np.max(edges) >= len(boxes)):
+    if len(ends) and (ends.min() < 0 or ends.max() >= len(boxes)):
         raise ValueError(f"edges must join nodes 0 to {len(boxes) - 1}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -49,24 +48,25 @@ class Grid:
     ins: int = 0
     rank: list[int] = field(default_factory=list)
 
-    def lane(self, row: int) -> int:
-        """Adds a cell for a wire that passes a row."""
-        self.row.append(row)
-        self.width.append(LANE)
-        self.lanes += 1
-        return len(self.row) - 1
+    def lane(self, first: int, end: int) -> range:
+        """Adds a cell in each row from ``first`` to before ``end``, for a wire that passes them."""
+        added = range(len(self.row), len(self.row) + end - first)
+        self.row += range(first, end)
+        self.width += [LANE] * len(added)
+        self.lanes += len(added)
+        return added
 
     def gaps(self, rows: Lists) -> Lists:
         """Returns for each row the least distances between the left borders of neighbours.
 
         There is no space between lanes: their width holds it.
         """
-        width, half = self.width, GAP_X // 2
-        out: Lists = []
-        for row in rows:
-            sides = [0 if width[v] == LANE else half for v in row]
-            out.append([width[v] + a + b for v, a, b in zip(row, sides, sides[1:], strict=False)])
-        return out
+        width, sides = self.width, self.sides()
+        return [[width[v] + sides[v] + sides[w] for v, w in pairwise(row)] for row in rows]
+
+    def sides(self) -> list[int]:
+        """Returns the space that each cell keeps to either side."""
+        return [0 if width == LANE else GAP_X // 2 for width in self.width]
 
     def spots(self) -> tuple[list[float], list[float]]:
         """Returns where on its upper, and on its lower, cell each link ends: from -.45 at the left border to .45."""
@@ -74,12 +74,9 @@ class Grid:
         enter = [0.9 * (x / (self.width[v] or 1) - 0.5) for v, x in zip(self.lower, self.enter, strict=True)]
         return leave, enter
 
-    def take_links(self, links: Iterable[Link]) -> None:
-        """Joins cells of neighbouring rows, once all are there."""
+    def join(self) -> None:
+        """Makes ``above`` and ``below``, once all links are there."""
         self.above, self.below = [[] for _ in self.row], [[] for _ in self.row]
-        columns = [list(column) for column in zip(*links, strict=True)]
-        if columns:
-            self.upper, self.lower, self.leave, self.enter, self.pull = columns
         for number, (upper, lower) in enumerate(zip(self.upper, self.lower, strict=True)):
             self.below[upper].append(number)
             self.above[lower].append(number)
@@ -98,7 +95,11 @@ def build_grid(problem: Problem, row: list[int]) -> Grid:
         source = problem.wires[numbers[0]].source
         one = all(problem.wires[i].source == source for i in numbers)
         (_branch if one else _gather)(grid, problem.wires, numbers, links)
-    grid.take_links(links)
+    if links:
+        grid.upper, grid.lower, grid.leave, grid.enter, grid.pull = (
+            list(column) for column in zip(*links, strict=True)
+        )
+    grid.join()
     for number in _spine(problem):
         _straighten(grid, grid.chains[number], problem.wires[number])
     grid.rows = [[] for _ in range(max(row, default=-1) + 1)]
@@ -109,36 +110,35 @@ def build_grid(problem: Problem, row: list[int]) -> Grid:
 
 def _branch(grid: Grid, wires: list[Wire], numbers: list[int], links: list[Link]) -> None:
     """One source: its lane runs down to the lowest target, and the wires leave it on the way."""
-    row = grid.row
+    row, middle = grid.row, LANE // 2
     source, leave = wires[numbers[0]].source, wires[numbers[0]].leave
     top = row[source]
-    trunk = [source]
     if len(numbers) > 1:
         numbers = sorted(numbers, key=lambda i: (row[wires[i].target], wires[i].target))
+    lane = grid.lane(top + 1, row[wires[numbers[-1]].target])
+    if lane:
+        links.append((source, lane[0], leave, middle, PLAIN))
+        links += [(upper, upper + 1, middle, middle, PASSING) for upper in lane[:-1]]
     for i in numbers:
         _, target, _, own, enter, _ = wires[i]
-        span = row[target] - top
-        while len(trunk) < span:
-            lane = grid.lane(top + len(trunk))
-            links.append((trunk[-1], lane, leave, LANE // 2, PASSING if len(trunk) > 1 else PLAIN))
-            leave = LANE // 2
-            trunk.append(lane)
-        links.append((trunk[span - 1], target, LANE // 2 if span > 1 else own, enter, PLAIN))
-        grid.chains[i] = [*trunk[:span], target]
+        passed = lane[: row[target] - top - 1]
+        links.append((passed[-1], target, middle, enter, PLAIN) if passed else (source, target, own, enter, PLAIN))
+        grid.chains[i] = [source, *passed, target]
 
 
 def _gather(grid: Grid, wires: list[Wire], numbers: list[int], links: list[Link]) -> None:
     """Many sources, one target: the wires meet in one lane that runs down to it."""
+    row, middle = grid.row, LANE // 2
     target, enter = wires[numbers[0]].target, wires[numbers[0]].enter
-    top = min(grid.row[wires[i].source] for i in numbers) + 1
-    trunk = [grid.lane(r) for r in range(top, grid.row[target])]
-    links += [(upper, lower, LANE // 2, LANE // 2, PASSING) for upper, lower in pairwise(trunk)]
-    if trunk:
-        links.append((trunk[-1], target, LANE // 2, enter, PLAIN))
+    top = min([row[wires[i].source] for i in numbers]) + 1
+    lane = grid.lane(top, row[target])
+    links += [(upper, upper + 1, middle, middle, PASSING) for upper in lane[:-1]]
+    if lane:
+        links.append((lane[-1], target, middle, enter, PLAIN))
     for i in numbers:
         wire = wires[i]
-        rest = trunk[grid.row[wire.source] + 1 - top :]
-        links.append((wire.source, rest[0] if rest else target, wire.leave, LANE // 2 if rest else enter, PLAIN))
+        rest = lane[row[wire.source] + 1 - top :]
+        links.append((wire.source, rest[0] if rest else target, wire.leave, middle if rest else enter, PLAIN))
         grid.chains[i] = [wire.source, *rest, target]
 
 
@@ -155,13 +155,12 @@ def _spine(problem: Problem) -> list[int]:
     """Returns the wires of the block's longest path, which takes in the whole graph's where that passes."""
     cells = len(problem.width)
     length, via = [0] * cells, [-1] * cells
-    for number in sorted(range(len(problem.wires)), key=lambda i: problem.wires[i][:2]):
-        wire = problem.wires[number]
-        found = length[wire.source] + (1 + cells if wire.spine else 1)
-        if found > length[wire.target]:
-            length[wire.target], via[wire.target] = found, number
+    for source, target, number, spine in sorted([(w[0], w[1], i, w[5]) for i, w in enumerate(problem.wires)]):
+        found = length[source] + (1 + cells if spine else 1)
+        if found > length[target]:
+            length[target], via[target] = found, number
     numbers = []
-    at = max(range(cells), key=lambda v: (length[v], -v), default=-1)
+    at = length.index(max(length)) if length else -1
     while at >= 0 and via[at] >= 0:
         numbers.append(via[at])
         at = problem.wires[via[at]].source

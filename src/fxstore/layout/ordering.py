@@ -37,13 +37,14 @@ class Ordering:
         self._above = [[(grid.upper[k], leave[k], enter[k]) for k in links] for links in grid.above]
         self._below = [[(grid.lower[k], enter[k], leave[k]) for k in links] for links in grid.below]
 
-    def take(self, rows: Lists) -> None:
-        """Makes these the rows, and counts their crossings."""
+    def take(self, rows: Lists, counts: list[int] | None = None) -> None:
+        """Makes these the rows, and counts their crossings if they are not known."""
         self.rows = [list(row) for row in rows]
         for row in self.rows:
-            self._obey(row)
+            if counts is None:
+                self._obey(row)
             self._place(row)
-        self.counts = [self._count(row) for row in self.rows]
+        self.counts = [self._count(row) for row in self.rows] if counts is None else list(counts)
 
     def _place(self, row: list[int]) -> None:
         for i, v in enumerate(row):
@@ -82,21 +83,26 @@ class Ordering:
 
     def _count(self, row: list[int]) -> int:
         """Counts the crossings between a row and the next."""
-        at, total = self.position, 0
-        seen: list[float] = []
+        at, below = self.position, self._below
+        ends: list[float] = []
         for v in row:
-            links = self._below[v]
+            links = below[v]
             if len(links) == 1:
-                ends = [at[links[0][0]] + links[0][1]]
+                w, place, _ = links[0]
+                ends.append(at[w] + place)
+            elif links:
+                ends += [end for _, end in sorted([(own, at[w] + place) for w, place, own in links])]
+        if ends == sorted(ends):
+            return 0
+        total = 0
+        seen: list[float] = []
+        for end in ends:
+            if not seen or end >= seen[-1]:
+                seen.append(end)
             else:
-                ends = [end for _, end in sorted([(own, at[w] + place) for w, place, own in links])]
-            for end in ends:
-                if not seen or end >= seen[-1]:
-                    seen.append(end)
-                else:
-                    i = bisect_right(seen, end)
-                    total += len(seen) - i
-                    seen.insert(i, end)
+                i = bisect_right(seen, end)
+                total += len(seen) - i
+                seen.insert(i, end)
         return total
 
     def sweep(self, down: bool, middle: Middle) -> None:
@@ -116,15 +122,17 @@ class Ordering:
         if len(row) < 2:
             return False
         at = self.position
-        keys: dict[int, float] = {}
+        keys: list[float] = []
         for i, v in enumerate(row):
             links = links_of[v]
             if len(links) == 1:
                 w, far, own = links[0]
-                keys[v] = at[w] + far - own
+                keys.append(at[w] + far - own)
             else:
-                keys[v] = middle([at[w] + far - own for w, far, own in links]) if links else i
-        order = sorted(row, key=keys.__getitem__)
+                keys.append(middle([at[w] + far - own for w, far, own in links]) if links else i)
+        if not self._rank and keys == sorted(keys):
+            return False
+        order = [row[i] for i in sorted(range(len(row)), key=keys.__getitem__)]
         self._obey(order)
         if order == row:
             return False

@@ -8,8 +8,7 @@ of more pull is never bent for one of less.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-
-import numpy as np
+from operator import add
 
 from fxstore.layout.grid import PLAIN, SPINE, Grid
 from fxstore.layout.order import Lists
@@ -32,10 +31,11 @@ def place_cells(grid: Grid, options: list[tuple[int, Lists]]) -> list[int]:
     """
     best: tuple[int, list[int], Lists] | None = None
     fewest = [rows for crossings, rows in options if crossings == options[0][0]]
-    for rows in fewest[: MAX_OPTIONS if len(grid.row) <= MANY_CELLS else 1]:
+    fewest = fewest[: MAX_OPTIONS if len(grid.row) <= MANY_CELLS else 1]
+    for rows in fewest:
         grid.rows = rows
         x = _place(grid, options[0][0] > 0) if grid.row else []
-        cost = _slant(grid, x)
+        cost = _slant(grid, x) if len(fewest) > 1 else 0
         if best is None or 10 * cost < 9 * best[0]:
             best = cost, x, rows
     assert best is not None
@@ -57,6 +57,7 @@ def _place(grid: Grid, crossed: bool) -> list[int]:
             position[v] = i
     gaps = grid.gaps(grid.rows)
     bent = _bent(grid, position) if crossed else [False] * len(grid.upper)
+    _loosen(grid, bent)
     places = []
     for down, links in zip((True, False), _medians(grid, position, bent), strict=True):
         for right in (False, True):
@@ -70,6 +71,16 @@ def _place(grid: Grid, crossed: bool) -> list[int]:
     return [left - least for left in x]
 
 
+def _loosen(grid: Grid, bent: list[bool]) -> None:
+    """Marks links from side inputs into lanes: the lanes are to be near the cell that they go to."""
+    nodes = len(grid.row) - grid.lanes
+    for v in range(nodes, len(grid.row)):
+        for link in grid.above[v]:
+            u = grid.upper[link]
+            if grid.ins <= u < nodes and not grid.above[u] and len(grid.below[u]) == 1:
+                bent[link] = True
+
+
 def _spread(grid: Grid, x: list[int]) -> int:
     low, high = _extent(grid, x)
     return high - low
@@ -77,7 +88,7 @@ def _spread(grid: Grid, x: list[int]) -> int:
 
 def _extent(grid: Grid, x: list[int]) -> tuple[int, int]:
     """Returns the leftmost and the rightmost x."""
-    return min(x), max([left + w for left, w in zip(x, grid.width, strict=True)])
+    return min(x), max(map(add, x, grid.width))
 
 
 def _bent(grid: Grid, position: list[int]) -> list[bool]:
@@ -206,7 +217,11 @@ def _balance(grid: Grid, places: list[list[int]]) -> list[int]:
     """Moves the four placements to the narrowest, and returns the mean of the middle two, rounded down."""
     spans = [_extent(grid, x) for x in places]
     best = min(spans, key=lambda s: s[1] - s[0])
-    moves = [best[i % 2] - span[i % 2] for i, span in enumerate(spans)]
-    four = np.sort(np.array(places) + np.array(moves)[:, None], axis=0)
-    middle: list[int] = ((four[1] + four[2]) // 2).tolist()
-    return middle
+    a, b, c, d = (best[i % 2] - span[i % 2] for i, span in enumerate(spans))
+    out = []
+    for p, q, r, s in zip(*places, strict=True):
+        p, q, r, s = p + a, q + b, r + c, s + d
+        low, high = (p, q) if p < q else (q, p)
+        least, most = (r, s) if r < s else (s, r)
+        out.append(((low if low > least else least) + (high if high < most else most)) // 2)
+    return out

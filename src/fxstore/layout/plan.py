@@ -42,13 +42,12 @@ class Plan:
 
 def make_plan(
     n: int,
-    edges: Sequence[tuple[int, int]],
+    ends: Longs,
     paths: Sequence[str | None],
     sides: Sides | None,
     added: Sequence[bool],
 ) -> Plan:
     """Puts a graph in drawing order and cuts it into blocks; all but ``added`` is as ``draw`` has it."""
-    ends = np.array(edges, np.int64).reshape(-1, 2)
     tails, heads, line, feedback = _acyclic(n, ends.copy())
     modules = Modules(paths)
     order, module, part, side = _drawing_order(n, tails, heads, modules, sides)

@@ -5,7 +5,7 @@ Within a row a wire runs straight down, in its own cell. It only slants between 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -24,44 +24,7 @@ MOST_LANES = 3500
 MOST_PASSED = 100_000
 """So is one whose wires, those of one lane each by itself, pass more rows than so many."""
 
-Corner = tuple[int, int]
 TOP, MIDDLE, BOTTOM = 0, 1, 2
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """A block whose cells have their place: ``upper`` and ``lower`` are the borders of its rows."""
-
-    problem: Problem
-    grid: Grid
-    left: list[int]
-    upper: list[int]
-    lower: list[int]
-
-    def lie(self, v: int) -> int:
-        """Returns where in its row a cell stands: near its consumers if it has no inputs, else in the middle."""
-        return (MIDDLE if self.grid.below[v] else TOP) if self.grid.above[v] else BOTTOM
-
-    def top(self, v: int) -> int:
-        """Returns the y of a cell in its row."""
-        row = self.grid.row[v]
-        spare = self.lower[row] - self.upper[row] - self.problem.height[v]
-        return self.upper[row] + spare * self.lie(v) // 2
-
-    def line(self, number: int, height: int) -> list[Corner]:
-        """Returns the corners of one wire, from the block's upper border or to its lower one where it ends there."""
-        problem, row, chain = self.problem, self.grid.row, self.grid.chains[number]
-        source, target, _, leave, enter, _ = problem.wires[number]
-        x, end, r = self.left[source] + leave, self.left[target] + enter, row[source]
-        corners = [(x, self.top(source) + problem.height[source] if problem.is_item(source) else 0)]
-        for cell in chain[1:]:
-            to = end if cell == target else self.left[cell] + LANE // 2
-            if to != x:
-                corners += [(x, self.lower[r]), (to, self.upper[r + 1])]
-                x = to
-            r += 1
-        corners.append((x, self.top(target) if problem.is_item(target) else height))
-        return corners
 
 
 Orders = dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[int, Lists]]
@@ -85,8 +48,8 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
     width = max([x + w for x, w in zip(left, grid.width, strict=True)], default=side) + side
     upper, lower = _row_borders(problem, grid, head)
     height = lower[-1] + (0 if problem.outs else side)
-    placed = _Placed(problem, grid, left, upper, lower)
-    lines = [placed.line(i, height) for i in range(len(problem.wires))]
+    top = _tops(problem, grid, upper, lower)
+    points, counts = _lines(problem, grid, left, top, (upper, lower, height))
     first, last = problem.ins, len(problem.width) - problem.outs
     return Shape(
         width,
@@ -94,12 +57,53 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
         [x + LANE // 2 for x in left[:first]],
         [x + LANE // 2 for x in left[last : last + problem.outs]],
         np.array(left[first:last], np.int32),
-        np.array([placed.top(v) for v in range(first, last)], np.int32),
+        np.array(top[first:last], np.int32),
         np.array(grid.row[first:last], np.int32),
         len(upper),
-        np.array([corner for line in lines for corner in line], np.int32).reshape(-1, 2),
-        np.cumsum([0, *map(len, lines)], dtype=np.int32),
+        np.array(points, np.int32).reshape(-1, 2),
+        np.array([0, *accumulate(counts)], np.int32),
     )
+
+
+def _tops(problem: Problem, grid: Grid, upper: list[int], lower: list[int]) -> list[int]:
+    """Returns the y of each cell: at the bottom of its row if it has no inputs, at its top without users, else between.
+
+    Args:
+        problem: The block.
+        grid: Its cells.
+        upper, lower: The borders of its rows.
+    """
+    out = []
+    for v, height in enumerate(problem.height):
+        row = grid.row[v]
+        lie = (MIDDLE if grid.below[v] else TOP) if grid.above[v] else BOTTOM
+        out.append(upper[row] + (lower[row] - upper[row] - height) * lie // 2)
+    return out
+
+
+def _lines(
+    problem: Problem, grid: Grid, left: list[int], top: list[int], borders: tuple[list[int], list[int], int]
+) -> tuple[list[int], list[int]]:
+    """Returns x and y of all wires' corners, and how many corners each has.
+
+    A wire begins at the block's upper border if it comes from a port, and ends at the lower one if it goes to one.
+    """
+    upper, lower, height = borders
+    first, last = problem.ins, len(problem.width) - problem.outs
+    points: list[int] = []
+    counts = []
+    for chain, (source, target, _, leave, enter, _) in zip(grid.chains, problem.wires, strict=True):
+        x, r, begin = left[source] + leave, grid.row[source], len(points)
+        points += (x, top[source] + problem.height[source] if source >= first else 0)
+        for cell in chain[1:]:
+            to = left[target] + enter if cell == target else left[cell] + LANE // 2
+            if to != x:
+                points += (x, lower[r], to, upper[r + 1])
+                x = to
+            r += 1
+        points += (x, top[target] if target < last else height)
+        counts.append((len(points) - begin) // 2)
+    return points, counts
 
 
 def _placed(problem: Problem, grid: Grid, orders: Orders, structure: int) -> list[int]:

@@ -79,11 +79,13 @@ def _tighten(problem: Problem, row: list[int], succ: Lists, pred: Lists, kept: S
     free = [False] * len(row)
     for v in range(problem.ins, last):
         free[v] = len(succ[v]) == 1 and all(free[u] for u in pred[v])
+    loose = []
+    for v in range(last - 1, problem.ins - 1, -1):
+        if succ[v] and (free[v] or len(succ[v]) > sum([not free[u] for u in pred[v]])) and not (kept and kept[v]):
+            loose.append(v)
     for _ in range(ROUNDS):
         moved = False
-        for v in range(last - 1, problem.ins - 1, -1):
-            if (kept and kept[v]) or not succ[v] or not (free[v] or len(succ[v]) > sum(not free[u] for u in pred[v])):
-                continue
+        for v in loose:
             lowest = min([row[w] for w in succ[v]]) - 1
             if lowest > row[v]:
                 row[v] = lowest
@@ -97,12 +99,15 @@ def _lift(problem: Problem, row: list[int], succ: Lists, pred: Lists, kept: Sequ
 
     What has anything in ``kept`` stays in its row.
     """
+    wide = [t for t, inputs in enumerate(pred) if len(inputs) > SIDES]
+    if not wide:
+        return
     used: dict[int, int] = {}
     for v, r in enumerate(row):
         used[r] = used.get(r, 0) + problem.width[v] + GAP_X
     first = 1 if problem.ins else 0
     tall = {row[v] for v in range(len(row)) if problem.height[v] > MOST_PASSED}
-    for t in sorted([t for t, inputs in enumerate(pred) if len(inputs) > SIDES], key=lambda t: -row[t]):
+    for t in sorted(wide, key=lambda t: -row[t]):
         near = row[t] - 1
         loose = [u for u in pred[t] if row[u] == near and u >= problem.ins and not pred[u] and len(succ[u]) == 1]
         for u in reversed(loose[SIDES:] if len(loose) < len(pred[t]) else []):
@@ -124,21 +129,23 @@ def _fold(problem: Problem, row: list[int]) -> list[int]:
     members: dict[int, list[int]] = {}
     for v, r in enumerate(row):
         members.setdefault(r, []).append(v)
-    limit = _row_width(problem)
     folded = [0] * len(row)
     number = 0
     for r in sorted(members):
-        for part in _parts(problem, members[r], limit):
+        for part in _parts(problem, members[r]):
             for v in part:
                 folded[v] = number
             number += 1
     return folded
 
 
-def _parts(problem: Problem, members: list[int], limit: int) -> Lists:
+def _parts(problem: Problem, members: list[int]) -> Lists:
     """Cuts a row of items into parts of about equal width; a row of ports is never cut."""
-    total = sum(problem.width[v] + GAP_X for v in members)
-    if total <= max(limit, WHOLE_ROW) or not problem.is_item(members[0]):
+    total = sum([problem.width[v] for v in members]) + GAP_X * len(members)
+    if total <= WHOLE_ROW or not problem.is_item(members[0]):
+        return [members]
+    limit = _row_width(problem)
+    if total <= limit:
         return [members]
     share = total / ceil(total / limit)
     parts: Lists = [[]]

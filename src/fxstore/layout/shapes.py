@@ -37,8 +37,8 @@ class Shapes:
         self.shapes: list[Shape] = []
         self._tree, self._wires = plan.tree, wires
         self._width, self._height = width, height
-        sizes, kind = np.unique(np.stack([width, height]), axis=1, return_inverse=True)
-        self._kinds = sizes.shape[1]
+        sizes, kind = np.unique(width * (1 + height.max(initial=0)) + height, return_inverse=True)
+        self._kinds = len(sizes)
         self._kind = np.concatenate([kind.reshape(-1), np.zeros(len(plan.tree.items), np.int64)])
         self._alike = np.zeros(len(self._kind), np.int64)
         none = np.full(len(plan.tree.items), np.nan)

@@ -21,8 +21,8 @@ def stub_edges(ends: Longs, top: npt.NDArray[np.float64], bottom: npt.NDArray[np
         top, bottom: (n) of each node's box.
         feedback: (E) which edges point up; those are always drawn.
     """
-    distinct = np.unique(ends, axis=0)
-    users, inputs = (np.bincount(distinct[:, side], minlength=len(top)) for side in (0, 1))
+    distinct = np.unique(ends[:, 0] * len(top) + ends[:, 1])
+    users, inputs = (np.bincount(side, minlength=len(top)) for side in np.divmod(distinct, max(len(top), 1)))
     far = top[ends[:, 1]] - bottom[ends[:, 0]] > FAR
     stubs: Marks = ((users[ends[:, 0]] >= HUB) | (inputs[ends[:, 1]] >= HUB)) & far & ~feedback
     return stubs

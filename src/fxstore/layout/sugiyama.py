@@ -21,7 +21,7 @@ def suggested_rows(grid: Grid, rows: Lists) -> Lists | None:
     if not _is_safe(len(grid.row), edges):
         return None
     layouts = from_edges(
-        edges, dummy_vertices=False, ranking_type="up", crossing_minimization="barycenter", transpose=True
+        edges, dummy_vertices=False, ranking_type="up", crossing_minimization="barycenter", transpose=False
     )
     if len(layouts) != 1:
         return None
