@@ -112,6 +112,25 @@ def test_a_reason_given_after_the_run_takes_the_number_back() -> None:
     assert rows[100, "mse"]["reason"] == "executed 2 times"
 
 
+def test_a_value_that_is_its_reference_says_so_and_any_difference_does_not() -> None:
+    """What is known of the reference holds for it, too."""
+    reference = {"a": np.array([0.0, 1.0, np.inf], np.float32), "b": np.array([1, 2], np.int8)}
+    given = [Pair("a", "a", 0, 1, 0), Pair("b", "b", 2, 3, 0)]
+    plain: Comparison[str] = Comparison(given, reference)
+    assert plain.take("a", reference["a"].copy()) == "a"
+    assert plain.take("b", reference["b"].copy()) == "b"
+    assert plain.take("c", reference["a"]) is None
+    assert plain.take("a", reference["a"].astype(np.float64)) is None
+    assert plain.take("a", np.array([-0.0, 1.0, np.inf], np.float32)) is None
+    assert plain.take("a", np.array([0.0, 1.0, 2.0], np.float32)) is None
+    assert plain.take("a", np.array([0.0, np.nan, np.inf], np.float32)) is None
+    assert plain.take("a", reference["a"].reshape(1, 3)) is None
+    codes: Comparison[str] = Comparison(given, reference, qparams={"b": QParams(0.5)})
+    assert codes.take("b", reference["b"].copy()) is None
+    alone: Comparison[str] = Comparison([Pair(None, "a", None, 1, 0)], reference)
+    assert alone.take("a", reference["a"]) is None
+
+
 class TestLive:
     """Faults put into live graphs are found where they are."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fxstore.ingest.pairs import Key
+from fxstore.metrics import Description
 
 Array = npt.NDArray[Any]
 
@@ -31,10 +32,12 @@ class Held:
         self._left = budget_bytes
         self._arrays: dict[Key, Array] = {}
         self._files: dict[Key, tuple[Path, np.dtype[Any], tuple[int, ...]]] = {}
+        self._descriptions: dict[Key, Description | None] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def put(self, key: Key, array: Array) -> None:
-        """Takes an array; it must not be changed afterwards."""
+    def put(self, key: Key, array: Array, described: Description | None = None) -> None:
+        """Takes an array, which must not be changed afterwards, and what it is like, where that is known."""
+        self._descriptions[key] = described
         if array.nbytes <= self._left:
             self._left -= array.nbytes
             self._arrays[key] = array
@@ -55,8 +58,13 @@ class Held:
             return np.fromfile(path, dtype).reshape(shape)
         return self._arrays.get(key)
 
+    def described(self, key: Key) -> Description | None:
+        """Returns what an array is like, or None where that is not known."""
+        return self._descriptions.get(key)
+
     def drop(self, key: Key) -> None:
         """Forgets an array."""
+        self._descriptions.pop(key, None)
         array = self._arrays.pop(key, None)
         self._left += 0 if array is None else array.nbytes
         if key in self._files:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,31 @@ from fxstore.ingest.snapshot import Module, Program
 Array = npt.NDArray[Any]
 Key = tuple[str, str, int]
 """Path of the graph (``''`` at the top), name of the node, output port."""
-Sink = Callable[[Key, Callable[[], Array], int], None]
-"""Called with a key, a function that copies the value, and the copy's size in bytes."""
+
+
+class Give(Protocol):
+    """Hands a value over."""
+
+    def __call__(self, *, copy: bool = True) -> Array:
+        """Returns the value as an array.
+
+        Args:
+            copy: False: without copying it, where that is possible; then it is good only until the sink returns.
+
+        Raises:
+            NoDataError: Its elements cannot be had.
+        """
+        ...
+
+
+Sink = Callable[[Key, Give, int], None]
+"""Called with a key, what gives the value, and the size of its copy in bytes."""
 Substitute = Callable[[Key, torch.Tensor], torch.Tensor]
 """Gives the value to go on with."""
 
 _MESSAGE_LENGTH = 160
 _NO_TENSOR = "gives no tensor"
+_AS_THEY_ARE = frozenset({torch.float32, torch.float64, torch.int64, torch.int32, torch.int8, torch.uint8, torch.bool})
 
 
 class NoDataError(ValueError):
@@ -86,7 +105,7 @@ class Recorder:
             self.missing[key] = f"executed {times} times"
         else:
             try:
-                self._sink(key, lambda: to_array(value), _size(value))
+                self._sink(key, partial(to_array, value), _size(value))
             except NoDataError as error:
                 self.missing[key] = str(error)
 
@@ -121,21 +140,26 @@ class _Run(fx.Interpreter):
 
     def run_node(self, n: fx.Node) -> Any:
         """Runs one node and records what it gives."""
-        broken = next((value for x in n.all_input_nodes if isinstance(value := self.env[x], _Missing)), None)
-        if broken is not None and n.op != "output":
-            result: Any = broken
-        elif n.op in ("placeholder", "output"):
-            result = super().run_node(n)
-        else:
+        inputs = [self.env[x] for x in n.all_input_nodes]
+        if n.op == "output":
+            return self._called(n)
+        result: Any = next((value for value in inputs if isinstance(value, _Missing)), None)
+        if result is None and n.op == "placeholder":
+            result = self._called(n)
+        elif result is None:
             try:
-                result = super().run_node(n)
+                result = self._called(n)
             except Exception as error:  # whatever an operator raises, only what depends on it is lost
                 result = _Missing(_failure(n, error))
-        if n.op != "output" and not _is_buffer(n):
-            given = [self.env.get(one) for one in n.all_input_nodes]
-            recorded = self._recorder.record(self._path, n, self._written(n) if result is None else result, given)
-            result = None if result is None else recorded
-        return result
+        if _is_buffer(n):
+            return result
+        recorded = self._recorder.record(self._path, n, self._written(n) if result is None else result, inputs)
+        return None if result is None else recorded
+
+    def _called(self, n: fx.Node) -> Any:
+        """Returns what a node gives, as ``run_node`` of the base does, which leaves traces for compilers besides."""
+        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        return getattr(self, n.op)(n.target, args, kwargs)
 
     def _written(self, node: fx.Node) -> Any:
         """Returns what an operator without a result has written into its ``out`` buffers."""
@@ -252,8 +276,11 @@ def _private_buffers(module: torch.nn.Module, state: Mapping[str, Any] | None) -
             owner._buffers.update(buffers)
 
 
-def to_array(tensor: torch.Tensor | complex) -> Array:
-    """Returns a copy of a tensor; half, bfloat16 and float8 as float32, a quantised tensor dequantised.
+def to_array(tensor: torch.Tensor | complex, *, copy: bool = True) -> Array:
+    """Returns a tensor as an array; half, bfloat16 and float8 as float32, a quantised tensor dequantised.
+
+    Args:
+        copy: False: the tensor's own memory, where it can be seen as an array in C order.
 
     Raises:
         NoDataError: It has no data, as fake tensors have none, or a dtype that NumPy has no match for.
@@ -261,19 +288,28 @@ def to_array(tensor: torch.Tensor | complex) -> Array:
     if not isinstance(tensor, torch.Tensor):
         return np.asarray(tensor)
     try:
-        value = tensor.detach()
-        if value.is_quantized:
-            value = value.dequantize()
-        if value.layout != torch.strided:
-            value = value.to_dense()
-        if value.dtype == torch.complex32:
-            value = value.to(torch.complex64)
-        elif value.is_floating_point() and value.dtype not in (torch.float32, torch.float64):
-            value = value.float()
-        array: Array = value.cpu().resolve_conj().resolve_neg().numpy()
+        array = _seen(tensor)
     except (TypeError, RuntimeError, ValueError) as error:
         raise NoDataError(f"no tensor data ({_dtype(tensor)})") from error
-    return np.array(array, order="C", copy=True)
+    return np.array(array, order="C", copy=copy or None)
+
+
+def _seen(tensor: torch.Tensor) -> Array:
+    """Returns the elements as NumPy sees them, in any order."""
+    value = tensor.detach()
+    if value.dtype in _AS_THEY_ARE and value.layout == torch.strided:
+        with suppress(TypeError, RuntimeError):  # another device, or what is conjugate or negative by a flag only
+            return value.numpy()
+    if value.is_quantized:
+        value = value.dequantize()
+    if value.layout != torch.strided:
+        value = value.to_dense()
+    if value.dtype == torch.complex32:
+        value = value.to(torch.complex64)
+    elif value.is_floating_point() and value.dtype not in (torch.float32, torch.float64):
+        value = value.float()
+    array: Array = value.cpu().resolve_conj().resolve_neg().numpy()
+    return array
 
 
 def _dtype(tensor: torch.Tensor) -> str:

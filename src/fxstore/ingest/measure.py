@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from fxstore.ingest.attach import Attached
 from fxstore.ingest.overlays import ROWS as ROWS
-from fxstore.metrics import Asked, Measured, QParams, compare, describe, not_measured, resolve
+from fxstore.ingest.overlays import rows_of
+from fxstore.metrics import Asked, Description, Measured, QParams, describe, not_measured, resolve
+from fxstore.metrics.comparison import Found, measure
 from fxstore.records import Graph
 
 Array = npt.NDArray[Any]
@@ -86,7 +88,8 @@ class Comparison(Generic[K]):
     ) -> None:
         self._pairs = list(pairs)
         self._reference = reference
-        self._metrics = {asked.name: asked for asked in resolve(metrics)}
+        self._asked = resolve(metrics)
+        self._metrics = {asked.name: asked for asked in self._asked}
         self._reference_missing = reference_missing or {}
         self._qparams = qparams or {}
         self._reference_qparams = reference_qparams or {}
@@ -102,17 +105,24 @@ class Comparison(Generic[K]):
         """Whether a value is in any pair."""
         return key in self._by_value
 
-    def take(self, key: K, value: Array, note: str | None = None) -> None:
+    def take(self, key: K, value: Array, note: str | None = None) -> K | None:
         """Compares one value with its references; nothing of it is kept.
 
         Args:
             note: What is to be known of its numbers: a part of their reason.
+
+        Returns:
+            The key of a reference that has the same elements and dtype, or None.
         """
+        same = None
         for i in self._by_value.get(key, ()):
-            measured = self._compare(self._pairs[i], value)
+            found = self._compare(self._pairs[i], value)
+            noted = found.measured
             if note is not None:
-                measured = {name: _noted(one, note) for name, one in measured.items()}
-            self._measured[i] = measured
+                noted = {name: _noted(one, note) for name, one in noted.items()}
+            self._measured[i] = noted
+            same = self._pairs[i].reference if found.same else same
+        return same
 
     def rows(self, missing: Mapping[K, str] | None = None) -> pa.Table:
         """Returns one row per pair and metric, in the order of the pairs; schema :data:`ROWS`.
@@ -120,41 +130,43 @@ class Comparison(Generic[K]):
         Args:
             missing: Reasons of values that there are not; what was neither taken nor has one was not executed.
         """
-        columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
+        found: list[tuple[Pair[K], Asked, str, Measured]] = []
         for i, pair in enumerate(self._pairs):
             reason = pair.reason or (missing or {}).get(pair.value)
             measured = self._measured.get(i)
             if reason is not None or measured is None:
                 measured = dict.fromkeys(self._metrics, not_measured(reason or _NOT_EXECUTED))
-            for name, one in measured.items():
-                self._append(columns, pair, name, one)
-        return pa.table(columns, schema=ROWS)
+            found += [(pair, self._of(name), name, one) for name, one in measured.items()]
+        return rows_of(
+            len(found),
+            {
+                "ordinal": [pair.ordinal for pair, *_ in found],
+                "port": [pair.port for pair, *_ in found],
+                "metric": [name for _, _, name, _ in found],
+                "value": [one.number for *_, one in found],
+                "status": [stored_status(one) for *_, one in found],
+                "reason": [one.reason for *_, one in found],
+                "scope": self._scope,
+                "ref": [pair.ref for pair, *_ in found],
+                "sample": self._sample,
+                "unit": [asked.unit for _, asked, *_ in found],
+                "better": [asked.better for _, asked, *_ in found],
+                "threshold": [asked.threshold for _, asked, *_ in found],
+                "verdict": [one.verdict for *_, one in found],
+            },
+        )
 
-    def _compare(self, pair: Pair[K], value: Array) -> dict[str, Measured]:
+    def _compare(self, pair: Pair[K], value: Array) -> Found:
         if pair.reference is None:
-            return dict.fromkeys(self._metrics, not_measured(_NO_REFERENCE))
+            return Found(dict.fromkeys(self._metrics, not_measured(_NO_REFERENCE)))
         reference = self._reference.get(pair.reference)
         if reference is None:
             reason = self._reference_missing.get(pair.reference, _NO_REFERENCE)
-            return dict.fromkeys(self._metrics, not_measured(reason))
-        return compare(
-            reference,
-            value,
-            tuple(self._metrics.values()),
-            qparams=self._qparams.get(pair.value),
-            reference_qparams=self._reference_qparams.get(pair.reference),
-        )
+            return Found(dict.fromkeys(self._metrics, not_measured(reason)))
+        qparams = self._qparams.get(pair.value)
+        return measure(reference, value, self._asked, qparams, self._reference_qparams.get(pair.reference))
 
-    def _append(self, columns: dict[str, list[object]], pair: Pair[K], name: str, measured: Measured) -> None:
-        asked = self._asked(name)
-        row = (
-            pair.ordinal, pair.port, name, measured.number, None, stored_status(measured), measured.reason, self._scope,
-            pair.ref, self._sample, asked.unit, asked.better, asked.threshold, measured.verdict,
-        )  # fmt: skip
-        for column, cell in zip(columns.values(), row, strict=True):
-            column.append(cell)
-
-    def _asked(self, name: str) -> Asked:
+    def _of(self, name: str) -> Asked:
         """Returns what a stored name was asked for as: a function that gives a dict has several."""
         return self._metrics[name if name in self._metrics else name.rpartition(".")[0]]
 
@@ -182,47 +194,58 @@ class Described:
 
     def __init__(self, nodes: StageNodes, sample: int) -> None:
         self._ordinals = {key: node for node, key in nodes.key.items() if nodes.role[node] in self._ROLES}
-        self._columns: dict[str, list[object]] = {name: [] for name in ROWS.names}
+        self._found: list[tuple[Key, Description | str]] = []
         self._sample = sample
 
     def wants(self, key: Key) -> bool:
         """Whether a value is one that is computed or given, not a weight."""
         return key[:2] in self._ordinals
 
-    def take(self, key: Key, value: Array) -> None:
-        """Describes one value; nothing of it is kept."""
-        found = describe(value) if self.wants(key) else None
-        if found is None:
-            return
-        for metric, number in found.numbers.items():
-            self._append(key, metric, number, None)
-        if found.histogram is not None:
-            self._append(key, "histogram", None, found.histogram)
+    def take(self, key: Key, value: Array, known: Description | None = None) -> Description | None:
+        """Describes one value; nothing of it is kept.
+
+        Args:
+            known: Its description, where it is one that was described before.
+        """
+        found = (known or describe(value)) if self.wants(key) else None
+        if found is not None:
+            self._found.append((key, found))
+        return found
 
     def lack(self, key: Key, reason: str) -> None:
         """Says why there is no value."""
         if self.wants(key):
-            self._append(key, "mean", None, None, "not_measured", reason)
+            self._found.append((key, reason))
 
     def rows(self) -> pa.Table:
         """Returns one row per value and statistic; schema :data:`ROWS`. A histogram is JSON in ``text``."""
-        return pa.table(self._columns, schema=ROWS)
+        names = ("ordinal", "port", "metric", "value", "text", "status", "reason")
+        columns: tuple[list[Any], ...] = tuple([] for _ in names)
+        for (path, name, port), found in self._found:
+            told = _lacking(found) if isinstance(found, str) else _described(found)
+            size = len(told[0])
+            columns[0].extend([self._ordinals[path, name]] * size)
+            columns[1].extend([port] * size)
+            for column, cells in zip(columns[2:], told, strict=True):
+                column.extend(cells)
+        return rows_of(len(columns[0]), {**dict(zip(names, columns, strict=True)), "sample": self._sample})
 
-    def _append(
-        self,
-        key: Key,
-        metric: str,
-        number: float | None,
-        text: str | None,
-        status: str = "ok",
-        reason: str | None = None,
-    ) -> None:
-        row = (
-            self._ordinals[key[:2]], key[2], metric, number, text, status, reason, None, None, self._sample, None, None,
-            None, None,
-        )  # fmt: skip
-        for column, cell in zip(self._columns.values(), row, strict=True):
-            column.append(cell)
+
+def _described(found: Description) -> tuple[list[Any], ...]:
+    """Returns metrics, values, texts, statuses and reasons of one value."""
+    shape = [] if found.histogram is None else [found.histogram]
+    size = len(found.numbers) + len(shape)
+    return (
+        [*found.numbers, *(["histogram"] * len(shape))],
+        [*found.numbers.values(), *([None] * len(shape))],
+        [*([None] * len(found.numbers)), *shape],
+        ["ok"] * size,
+        [None] * size,
+    )
+
+
+def _lacking(reason: str) -> tuple[list[Any], ...]:
+    return ["mean"], [None], [None], ["not_measured"], [reason]
 
 
 def stored_status(measured: Measured) -> str:

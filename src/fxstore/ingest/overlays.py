@@ -21,6 +21,24 @@ if TYPE_CHECKING:
 ROWS: Final = pa.schema([field for field in tables.METRICS if field.name != "overlay"])
 """Rows of an :class:`fxstore.records.Overlay`: nodes by ordinal."""
 
+
+def rows_of(size: int, columns: Mapping[str, object]) -> pa.Table:
+    """Returns rows of schema :data:`ROWS`.
+
+    Args:
+        size: How many.
+        columns: A list of cells, or the one that all rows have; a column that is left out is NULL.
+    """
+    cells = [columns.get(field.name) for field in ROWS]
+    return pa.table(
+        [
+            pa.array(one, field.type) if isinstance(one, list) else pa.repeat(pa.scalar(one, field.type), size)
+            for one, field in zip(cells, ROWS, strict=True)
+        ],
+        schema=ROWS,
+    )
+
+
 NAMED: Final = pa.schema(
     [
         ("stage", pa.string()),  # NULL: whatever stage the name stands in, as long as it is one

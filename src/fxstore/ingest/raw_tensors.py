@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from fxstore.ingest.pairs import Key, Nodes
 from fxstore.ingest.running import Side, State
 from fxstore.ingest.samples import Given
 from fxstore.records import Structure
+
+if TYPE_CHECKING:
+    from fxstore.ingest.interpreting import Give
 
 Array = npt.NDArray[Any]
 
@@ -75,8 +78,8 @@ def _write_stage(side: Side, given: Given, wanted: set[tuple[str, str]], writer:
         if number == 0 or not given.carry_state:
             state = dict(side.written)
 
-        def take(key: Key, copy: Callable[[], Any], size: int) -> None:
-            writer.put(_name(side.stage, number, key), copy())  # noqa: B023 - used up within this turn
+        def take(key: Key, give: Give, size: int) -> None:
+            writer.put(_name(side.stage, number, key), give())  # noqa: B023 - used up within this turn
 
         def keep(key: Key) -> bool:
             return key[:2] in wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from fxstore.metrics import Asked
 from fxstore.records import Graph, Structure
 
 if TYPE_CHECKING:
-    from fxstore.ingest.interpreting import Substitute
+    from fxstore.ingest.interpreting import Give, Substitute
 
 State = MutableMapping[str, Any]
 
@@ -115,12 +115,11 @@ class Reference:
         """
         from fxstore.ingest.values import stream_values
 
-        def take(key: Key, copy: Callable[[], Any], size: int) -> None:
-            array = copy()
-            if described is not None:
-                described.take(key, array)
+        def take(key: Key, give: Give, size: int) -> None:
+            array = give(copy=key in self._needed)
+            found = described.take(key, array) if described is not None else None
             if key in self._needed:
-                held.put(key, array)
+                held.put(key, array, found)
 
         def keep(key: Key) -> bool:
             return key in self._needed or (described is not None and described.wants(key))
@@ -202,11 +201,11 @@ class Measurement:
         comparison = compared.comparison(turn.held, turn.missing, self._wanted.metrics, turn.scope, turn.number)
         described = self._described(turn.stage, turn.number) if turn.is_first else None
 
-        def take(key: Key, copy: Callable[[], Any], size: int) -> None:
-            array = copy()
-            comparison.take(key, array)
+        def take(key: Key, give: Give, size: int) -> None:
+            array = give(copy=False)
+            same = comparison.take(key, array)
             if described is not None:
-                described.take(key, array)
+                described.take(key, array, None if same is None else turn.held.described(same))
 
         reasons = stream_values(
             side.graph(self._given.method),

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from fxstore.errors import SourceError, UsageError
 from fxstore.ingest.interpreting import (
     Array,
+    Give,
     Key,
     Recorder,
     Sink,
@@ -72,13 +73,13 @@ def capture_values(
     captured = Captured()
     left = budget_bytes
 
-    def take(key: Key, array: Callable[[], Array], size: int) -> None:
+    def take(key: Key, give: Give, size: int) -> None:
         nonlocal left
         if size > left:
             captured.missing[key] = _OVER_BUDGET
         else:
             left -= size
-            captured.values[key] = array()
+            captured.values[key] = give()
 
     captured.missing.update(stream_values(source, args, kwargs, take, keep))
     for key in captured.missing:

@@ -74,17 +74,42 @@ def compare(
     Raises:
         UsageError: If a metric is unknown. Nothing else is raised for any operands.
     """
-    asked = resolve(metrics)
+    return measure(reference, value, resolve(metrics), qparams, reference_qparams, permutation).measured
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one comparison has told.
+
+    Attributes:
+        measured: One entry per asked metric, in that order; of a function that returns a dict, one per key.
+        same: Whether both are arrays that hold the same, down to the sign of a zero.
+    """
+
+    measured: dict[str, Measured]
+    same: bool = False
+
+
+def measure(
+    reference: object,
+    value: object,
+    asked: Sequence[Asked],
+    qparams: QParams | None = None,
+    reference_qparams: QParams | None = None,
+    permutation: Sequence[int] | None = None,
+) -> Found:
+    """Compares as :func:`compare` does, and tells whether there is any difference at all."""
     try:
         left, right = aligned(reference, value, reference_qparams, qparams, permutation)
     except NoNumberError as error:
-        return {one.name: not_measured(str(error)) for one in asked}
+        return Found({one.name: not_measured(str(error)) for one in asked})
     pair = _Pair(left, right)
     found: dict[str, Measured] = {}
     for one in asked:
         for name, measured in pair.measure(one).items():
             found[name] = judged(measured, one)
-    return found
+    as_given = left is reference and right is value and left.dtype == right.dtype
+    return Found(found, as_given and pair.extent.identical and _same_signs(left, right))
 
 
 def judged(measured: Measured, asked: Asked) -> Measured:
@@ -143,6 +168,10 @@ class _Pair:
         if self.extent.identical and math.isinf(number):
             return _exact(number, "identical")
         return Measured(None, "non_finite", _counts(self.extent) or "the function's number", number)
+
+
+def _same_signs(left: Array, right: Array) -> bool:
+    return left.dtype.kind in "iub" or (left.dtype.kind == "f" and np.array_equal(np.signbit(left), np.signbit(right)))
 
 
 def _real(array: Array) -> Array:

@@ -82,8 +82,7 @@ def _sqnr(m: Moments) -> float:
 def _psnr(m: Moments) -> float:
     if m.rr == 0.0:
         return -math.inf
-    peak = math.ldexp(m.extent.peak_reference, -m.er)
-    return _decibels(peak * peak * m.extent.size / m.dd) + _DB_PER_BIT * (m.er - m.ed)
+    return _decibels(m.peak_reference * m.peak_reference * m.extent.size / m.dd) + _DB_PER_BIT * (m.er - m.ed)
 
 
 def _decibels(power_ratio: float) -> float:

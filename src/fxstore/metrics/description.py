@@ -9,11 +9,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from fxstore.metrics.blocks import Floats, blocks, dot
 from fxstore.metrics.operands import Array, NoNumberError, operand
 
 BINS: Final = 64
-_CHUNK: Final = 1 << 13  # as in moments: too few for BLAS's threads
-_COUNTED: Final = 1 << 16
+# Below this, a table of all pairs of bins is larger than what is counted.
+_IN_PAIRS: Final = 1 << 13
+# A mean's square over the variance, beyond which sums of squares leave too few digits to the deviation.
+_FAR: Final = 4.0
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ def describe(value: object) -> Description | None:
         array = operand(value).array
     except NoNumberError:
         return None
-    if np.iscomplexobj(array):
+    if array.dtype.kind == "c":
         return None
     flat = array.reshape(-1)
     low, high, finite = _range(flat)
@@ -47,7 +50,7 @@ def describe(value: object) -> Description | None:
     }
     if not finite.size:
         return Description(numbers, None)
-    mean, std, counts = _moments(finite, low, high)
+    mean, std, counts = _distribution(finite, low, high)
     numbers |= {"min": low, "max": high, "mean": mean, "std": std}
     shown = str(counts).replace(" ", "")
     return Description(numbers, f'{{"low":{low!r},"high":{high!r},"counts":{shown}}}')
@@ -57,43 +60,60 @@ def _range(flat: Array) -> tuple[float, float, Array]:
     """Returns the least and the largest finite element, and the finite ones: the array itself where all are."""
     if not flat.size:
         return math.nan, math.nan, flat
-    low, high = float(flat.min()), float(flat.max())
+    low, high = float(np.minimum.reduce(flat)), float(np.maximum.reduce(flat))
     if math.isfinite(low) and math.isfinite(high):
         return low, high, flat
     finite = flat[np.isfinite(flat)]
     return _range(finite) if finite.size else (math.nan, math.nan, finite)
 
 
-def _moments(finite: Array, low: float, high: float) -> tuple[float, float, list[int]]:
-    """Returns mean, standard deviation and counts of equal bins, in one pass: sums of offsets from the first mean.
+def _distribution(finite: Array, low: float, high: float) -> tuple[float, float, list[int]]:
+    """Returns mean, standard deviation and counts of equal bins, in one pass.
 
     Bins by multiplication instead of ``numpy.histogram``'s search: the same bins, many times as fast.
     """
+    if low == high:
+        return low + 0.0, 0.0, [finite.size]
     width = high / BINS - low / BINS
-    flat = width == 0.0 or not math.isfinite(1.0 / width) or not math.isfinite(high - low)
-    low = low if math.isfinite(high - low) else 0.0
+    has_bins = width != 0.0 and math.isfinite(1.0 / width) and math.isfinite(high - low)
     counts = np.zeros(BINS + 1, np.int64)
-    bins = np.empty(min(_COUNTED, finite.size), np.uint8)
-    offset, scaled, ones = np.empty((3, min(_CHUNK, finite.size)))
-    ones[:] = 1.0
-    total = squares = shift = 0.0
+    sums = _Sums()
     with np.errstate(all="ignore"):
-        for start in range(0, finite.size, _CHUNK):
-            n = min(_CHUNK, finite.size - start)
-            offset, scaled, ones = offset[:n], scaled[:n], ones[:n]
-            np.subtract(finite[start : start + n], low, out=offset, dtype=np.float64)
-            if not flat:
-                np.multiply(offset, 1.0 / width, out=scaled)
-                at = start % _COUNTED
-                bins[at : at + n] = scaled
-                if at + n == bins.size or start + n == finite.size:
-                    counts += _counts(bins[: at + n])
-            shift = float(offset.mean()) if start == 0 else shift
-            offset -= shift
-            total, squares = total + float(offset @ ones), squares + float(offset @ offset)
-    mean = total / finite.size
-    std = math.sqrt(max(0.0, squares / finite.size - mean * mean))
-    return low + shift + mean, std, [finite.size] if flat else _folded(counts.tolist())
+        for block, room in blocks(finite):
+            if has_bins:
+                np.subtract(block, low, out=room)
+                np.multiply(room, 1.0 / width, out=room)
+                counts += _counts(room.astype(np.uint8))
+            sums.add(block)
+    return *sums.mean_and_std(), _folded(counts.tolist()) if has_bins else [finite.size]
+
+
+@dataclass
+class _Sums:
+    """Sums of elements and of their squares: where these are far from 0, of offsets from the first block's mean."""
+
+    size: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    pivot: float = 0.0
+
+    def add(self, block: Floats) -> None:
+        """Takes a block, and may change it."""
+        total, squares = (0.0, 0.0) if self.pivot else _sums(block)
+        if not self.size and total * total > _FAR * (block.size * squares - total * total):
+            self.pivot = total / block.size
+        if self.pivot:
+            block -= self.pivot
+            total, squares = _sums(block)
+        self.size, self.total, self.squares = self.size + block.size, self.total + total, self.squares + squares
+
+    def mean_and_std(self) -> tuple[float, float]:
+        offset = self.total / self.size
+        return self.pivot + offset, math.sqrt(max(0.0, self.squares / self.size - offset * offset))
+
+
+def _sums(block: Floats) -> tuple[float, float]:
+    return float(np.add.reduce(block)), dot(block, block)
 
 
 def _counts(bins: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
@@ -101,10 +121,12 @@ def _counts(bins: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
 
     Two neighbours are counted as one number, which takes half the time.
     """
-    even = bins.size - bins.size % 2
-    pairs = np.bincount(bins[:even].view(np.uint16), minlength=(BINS + 1) << 8).reshape(BINS + 1, 256)
-    found: npt.NDArray[np.int64] = pairs.sum(axis=1) + pairs.sum(axis=0)[: BINS + 1]
-    return found + np.bincount(bins[even:], minlength=BINS + 1)
+    even = 0 if bins.size < _IN_PAIRS else bins.size - bins.size % 2
+    found: npt.NDArray[np.int64] = np.bincount(bins[even:], minlength=BINS + 1)
+    if even:
+        pairs = np.bincount(bins[:even].view(np.uint16), minlength=(BINS + 1) << 8).reshape(BINS + 1, 256)
+        found += pairs.sum(axis=1) + pairs.sum(axis=0)[: BINS + 1]
+    return found
 
 
 def _folded(counts: list[int]) -> list[int]:

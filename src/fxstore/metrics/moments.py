@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fxstore.metrics import blocks
 from fxstore.metrics.operands import Array
 
-# A dot product of more than 10,000 elements wakes BLAS's threads, which burn CPU while they wait for each other.
+# Of what takes several passes over temporary arrays.
 _CHUNK = 1 << 13
 # Sums of squares between these have lost nothing to the range of float64.
 _LEAST, _MOST = 1e-200, 1e200
@@ -36,7 +37,8 @@ class Extent:
         broken_reference: Elements of the reference that are not finite, equal infinities aside.
         broken_value: The same of the value.
         peak_reference: Largest magnitude in the reference; as the other peaks only defined without broken elements.
-        peak_value: The same of the value; NaN where one pass was enough, since nothing needs it then.
+            NaN where one pass was enough, since few need it then.
+        peak_value: The same of the value.
         identical: Whether all elements are equal and none is NaN.
     """
 
@@ -70,7 +72,22 @@ class Moments:
     vv: float
     rv: float
     dd: float
-    d1: float
+
+    @cached_property
+    def d1(self) -> float:
+        """The sum of the magnitudes of the difference, scaled as ``dd`` is."""
+        total = 0.0
+        with np.errstate(all="ignore"):
+            for chunk in _chunks(self.reference, self.value):
+                (_, _, d), _ = _without_equal_infinities(chunk)
+                total += float(np.abs(_shifted(d, -self.ed)).sum())
+        return total
+
+    @cached_property
+    def peak_reference(self) -> float:
+        """The largest magnitude in the reference, scaled as ``rr`` is."""
+        found = self.extent.peak_reference
+        return math.ldexp(blocks.peak(self.reference) if math.isnan(found) else found, -self.er)
 
     @cached_property
     def relative(self) -> tuple[float, int]:
@@ -99,26 +116,20 @@ def _in_one_pass(reference: Array, value: Array) -> tuple[Extent, Moments | None
     left, right = reference.reshape(-1), value.reshape(-1)
     if np.result_type(left, right).kind != "f" or not left.size:
         return None
-    if _are_equal(left, right) and np.isfinite(_peak(left)):
+    if _are_equal(left, right) and np.isfinite(blocks.peak(left)):
         return Extent(left.size, 0, 0, 0, 0, 0.0, 0.0, 0.0, True), None
-    r, v, d, ones = np.empty((4, min(_CHUNK, left.size)))
-    ones[:] = 1.0
-    rr = vv = rv = dd = d1 = peak_r = peak_d = 0.0
+    rr = vv = rv = dd = peak = 0.0
     with np.errstate(all="ignore"):
-        for start in range(0, left.size, _CHUNK):
-            n = min(_CHUNK, left.size - start)
-            r, v, d, ones = r[:n], v[:n], d[:n], ones[:n]
-            r[:], v[:] = left[start : start + n], right[start : start + n]
+        for r, v, d in blocks.blocks(left, right):
             np.subtract(v, r, out=d)
-            rr, vv, rv, dd = rr + float(r @ r), vv + float(v @ v), rv + float(r @ v), dd + float(d @ d)
-            np.abs(d, out=d)
-            d1, peak_d = d1 + float(d @ ones), max(peak_d, float(d.max()))
-            peak_r = max(peak_r, _peak(r))
+            rr, vv = rr + blocks.dot(r, r), vv + blocks.dot(v, v)
+            rv, dd = rv + blocks.dot(r, v), dd + blocks.dot(d, d)
+            peak = max(peak, float(np.maximum.reduce(np.abs(d, out=d))))
     # Whatever is not finite, overflows or vanishes makes one of the squares so.
-    if not all(_LEAST < square < _MOST for square in (rr, vv)) or not (_LEAST < dd < _MOST or dd == peak_d == 0.0):
+    if not all(_LEAST < square < _MOST for square in (rr, vv)) or not (_LEAST < dd < _MOST or dd == peak == 0.0):
         return None
-    first = Extent(left.size, 0, 0, 0, 0, peak_r, math.nan, peak_d, peak_d == 0.0)
-    return first, Moments(reference, value, first, 0, 0, 0, rr, vv, rv, dd, d1)
+    first = Extent(left.size, 0, 0, 0, 0, math.nan, math.nan, peak, peak == 0.0)
+    return first, Moments(reference, value, first, 0, 0, 0, rr, vv, rv, dd)
 
 
 def _are_equal(left: Array, right: Array) -> bool:
@@ -126,11 +137,6 @@ def _are_equal(left: Array, right: Array) -> bool:
     if left.dtype != right.dtype or not np.array_equal(left[:_CHUNK], right[:_CHUNK]):
         return False
     return left.size <= _CHUNK or np.array_equal(left, right)
-
-
-def _peak(array: Array) -> float:
-    """Returns the largest magnitude in an array of floats; NaN where it holds one."""
-    return float(max(-array.min(), array.max())) if array.size else 0.0
 
 
 def _chunks(reference: Array, value: Array) -> Iterator[tuple[_Floats, _Floats, _Floats]]:
@@ -182,14 +188,13 @@ def moments(reference: Array, value: Array, first: Extent) -> Moments:
     """Returns their sums; only defined where ``first.is_finite``."""
     peaks = (first.peak_reference, first.peak_value, first.peak_difference)
     er, ev, ed = (math.frexp(p)[1] if math.isfinite(p) else 0 for p in peaks)
-    rr = vv = rv = dd = d1 = 0.0
+    rr = vv = rv = dd = 0.0
     with np.errstate(all="ignore"):
         for chunk in _chunks(reference, value):
             (r, v, d), _ = _without_equal_infinities(chunk)
             r, v, d = _shifted(r, -er), _shifted(v, -ev), _shifted(d, -ed)
-            rr, vv, rv = rr + _dot(r, r), vv + _dot(v, v), rv + _dot(r, v)
-            dd, d1 = dd + _dot(d, d), d1 + float(np.abs(d).sum())
-    return Moments(reference, value, first, er, ev, ed, rr, vv, rv, dd, d1)
+            rr, vv, rv, dd = rr + _dot(r, r), vv + _dot(v, v), rv + _dot(r, v), dd + _dot(d, d)
+    return Moments(reference, value, first, er, ev, ed, rr, vv, rv, dd)
 
 
 def _shifted(array: _Floats, exponent: int) -> _Floats:
