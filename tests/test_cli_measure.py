@@ -76,3 +76,24 @@ def test_raw_tensors_go_to_a_file(folder: Path, capsys: Any) -> None:
     with np.load(out) as found:
         assert set(found.files) == {f"{stage}/{sample}/relu/0" for stage in ("float", "core") for sample in (0, 1)}
     assert measure(folder, "pipeline_of_test:stages", "--tensors", str(out)) == 2
+
+
+def test_a_metric_may_be_a_function_of_the_current_directory(
+    folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "gaps_of_test.py").write_text(
+        "def gaps(r, v):\n    return {'a.b': abs(v - r).max(), 'c': None}\n"
+    )
+    (folder / "sub" / "broken_of_test.py").write_text("1 / 0\n")
+    monkeypatch.chdir(folder / "sub")
+    assert measure(folder, "pipeline_of_test:stages", "--metric", "gaps_of_test:gaps") == 0
+    with fxstore.connect(folder / "runs", read_only=True) as store:
+        query = (
+            "SELECT metric, max(value), any_value(reason) FROM metrics "
+            "WHERE metric LIKE 'gaps.%' AND sample = 0 GROUP BY 1 ORDER BY 1"
+        )
+        assert store.sql(query).fetchall() == [("gaps.a.b", 0.0, "identical"), ("gaps.c", None, "gaps.c gave nothing")]
+    assert measure(folder, "pipeline_of_test:stages", "--metric", "broken_of_test:f") == 2
+    assert measure(folder, "broken_of_test:stages") == 2
+    assert capsys.readouterr().err.count("ZeroDivisionError: division by zero") == 2

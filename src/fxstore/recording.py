@@ -105,8 +105,16 @@ class Recorder(Measuring):
             return
         self._take(found, name)
         if len(found.stages) == 1 and found is not source:
-            self._states[name] = adapters.state_of(source)
-            self._sources[name] = adapters.snapshot_of(source)
+            self._keep(name, source)
+
+    def _keep(self, name: str, source: object) -> None:
+        """Keeps what a stage is measured with."""
+        try:
+            state, snapshot = adapters.state_of(source), adapters.snapshot_of(source)
+        except Exception as error:  # the graph is recorded all the same, and the user's compile must go on
+            self._lost(f"stage {name} cannot be measured", error)
+            return
+        self._states[name], self._sources[name] = state, snapshot
 
     def raise_if_empty(self) -> None:
         """Raises the error of the first stage, where none could be read."""

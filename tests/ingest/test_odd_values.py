@@ -234,3 +234,71 @@ def test_buffers_that_a_run_writes_start_over_in_each_scope() -> None:
     found = measured(program, program.run_decompositions({}), [(x,), (x,)], scope="both", carry_state=True)
     assert {value for value, reason in found.values() if reason != "constant" and value is not None} == {0.0}
     assert not program.state_dict["count"].any()
+
+
+def test_a_copied_program_may_call_its_inputs_otherwise() -> None:
+    class Named(nn.Module):
+        def forward(self, input: Any, input_1: Any, map: Any) -> Any:
+            return input * 2 + input_1 * map
+
+    given = tuple(torch.full((2,), float(i)) for i in range(3))
+    program = export(Named(), *given)
+    twin = copy.deepcopy(program)
+    names = [node.name for node in twin.graph.nodes if node.op == "placeholder"]
+    assert names != ["input", "input_1", "map"]
+    assert set(measured(program, twin, given).values()) == {(0.0, "identical")}
+
+
+def test_what_calls_a_nested_graph_is_measured_and_the_graph_itself_is_no_value() -> None:
+    class Branching(nn.Module):
+        def __init__(self, factor: float) -> None:
+            super().__init__()
+            self.factor = factor
+
+        def forward(self, x: Any) -> Any:
+            return torch.cond(x.sum() > 0, lambda t: t * self.factor, lambda t: t - 1, (x,))
+
+    x = torch.ones(3)
+    found = measured(export(Branching(2.0), x), export(Branching(3.0), x), (x,))
+    assert found["cond"] == (1.0, None)
+    assert "true_graph_0" not in found
+    assert not [name for name, (_, reason) in found.items() if reason == "not executed" and "/" not in name]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_weights_that_wrap_others_are_weights() -> None:
+    quantization = pytest.importorskip("torchao.quantization")
+    state = pytest.importorskip("fxstore.ingest.state")
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(32, 8), nn.ReLU()).eval(), torch.randn(3, 32)
+    coarse = copy.deepcopy(model)
+    given = quantization.IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=quantization.PerGroup(32))
+    quantization.quantize_(coarse, given)
+    with torch.no_grad():
+        program = export(coarse, x)
+        want = np.mean((as_numpy(coarse(x)) - as_numpy(model(x))) ** 2)
+    found = measured(export(model, x), program, (x,))
+    assert found["relu"][0] == pytest.approx(want, rel=1e-6)
+    assert found["dequantize_affine"] == (None, "computed from weights alone, for `linear`")
+    before = state.digest(program)
+    assert {"0.weight.qdata", "0.weight.scale", "0.bias"} <= before.keys()
+    program.state_dict["0.weight"].scale.mul_(2)
+    assert {name for name, one in state.digest(program).items() if one != before[name]} == {"0.weight.scale"}
+
+
+def test_what_cannot_be_kept_to_be_measured_is_recorded_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fxstore.ingest import adapters
+
+    def broken(source: Any) -> Any:
+        raise NotImplementedError("no bytes")
+
+    x = torch.ones(2)
+    monkeypatch.setattr(adapters, "state_of", broken)
+    with fxstore.connect(":memory:") as store:
+        with store.record("odd") as rec:
+            rec.stage("float", export(Scaled(2.0, torch.float32), x))
+        assert rec.run.status == "partial"
+        assert store.sql("SELECT count(*) FROM nodes").fetchall()[0][0] > 2
+    sparse = nn.Module()
+    sparse.register_buffer("few", torch.eye(3).to_sparse())
+    assert pytest.importorskip("fxstore.ingest.state").digest(sparse) == {}

@@ -96,6 +96,29 @@ def test_a_function_that_fails_takes_no_other_metric_with_it() -> None:
     assert got["mse"].value == 1.0
 
 
+def test_what_is_no_number_in_a_dict_costs_no_other_key() -> None:
+    def odd(reference: Any, value: Any) -> dict[Any, Any]:
+        return {"none": None, "text": "x", "nan": math.nan, 5: 1.0, "a.b": np.float32(2), "deeper": {"x": 1.0}}
+
+    got = compare([1.0], [2.0], [odd, "mse"])
+    assert {name: m.value for name, m in got.items() if m.value is not None} == {"odd.5": 1.0, "odd.a.b": 2.0, "mse": 1}
+    assert got["odd.none"].reason == "odd.none gave nothing"
+    assert (got["odd.text"].reason or "").startswith("odd.text failed: ValueError")
+    assert got["odd.deeper"].reason == "odd.deeper gave a dict without numbers"
+    assert (got["odd.nan"].status, math.isnan(got["odd.nan"].number or 0.0)) == ("non_finite", True)
+    assert compare([1.0], [2.0], [lambda r, v: {}])["<lambda>"].reason == "<lambda> gave a dict without numbers"
+    assert compare([1.0], [2.0], [lambda r, v: None])["<lambda>"].reason == "<lambda> gave nothing"
+
+
+def test_two_functions_of_one_name_are_two_metrics() -> None:
+    def mse(reference: Any, value: Any) -> float:
+        return 7.0
+
+    twice = [lambda r, v: 1.0, lambda r, v: 2.0]
+    got = compare([1.0], [2.0], ["mse", mse, *twice, twice[0], mse])
+    assert {name: m.value for name, m in got.items()} == {"mse": 1.0, "mse_2": 7.0, "<lambda>": 1.0, "<lambda>_2": 2.0}
+
+
 def test_a_registered_function_has_a_name_a_unit_and_a_direction() -> None:
     @register("closeness", unit="1", better="higher")
     def close(reference: Any, value: Any) -> float:

@@ -50,6 +50,7 @@ def measure(
     from fxstore.api import connect
     from fxstore.ingest import runnable
 
+    asked = runnable.metrics(metrics)
     found = runnable.stages(source, trust)
     if not found:
         raise UsageError(f"{source} has no stage")
@@ -74,7 +75,7 @@ def measure(
                 args,
                 kwargs,
                 reference=reference or next(iter(found)),
-                metrics=list(metrics) or None,
+                metrics=asked,
                 stages=list(stages) or None,
                 method=method,
                 scope=scope,

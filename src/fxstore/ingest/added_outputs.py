@@ -21,6 +21,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
 from torch.utils import _pytree as pytree
 
+from fxstore.ingest import laid_out
 from fxstore.ingest.attach import Attached
 from fxstore.ingest.delegate_values import Delegate, Key, dequantised, port_values
 from fxstore.ingest.device import DeviceError, run_delegates
@@ -267,10 +268,10 @@ def _inputs(job: _Job, executions: Sequence[Attached]) -> list[list[Any]]:
     ]
 
 
-def _tensor(array: Array | None, like: torch.Tensor) -> torch.Tensor:
+def _tensor(array: Array | None, example: torch.Tensor) -> Any:
     if array is None:
         raise DeviceError(_UNTOLD)
-    return torch.from_numpy(np.array(array, order="C")).to(like.dtype)
+    return laid_out.like(torch.from_numpy(np.array(array, order="C")).to(example.dtype), example)
 
 
 def _keep(

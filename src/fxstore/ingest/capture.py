@@ -11,7 +11,7 @@ import torch
 from torch import fx
 from torch._ops import HigherOrderOperator
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
+from torch.export.graph_signature import InputKind, InputSpec
 
 from fxstore.ingest.arguments import as_json, leaves_of
 from fxstore.ingest.build import NOWHERE, GraphBuilder, Link, Place
@@ -282,13 +282,24 @@ class _Capture:
         return place
 
 
+def specified(program: ExportedProgram) -> list[tuple[str, InputSpec]]:
+    """Returns what a program's signature says of each placeholder, by the placeholder's name.
+
+    A copied program may have others than its signature says: torch renames ``input`` and whatever else is a builtin of
+    Python. Their order is the same.
+    """
+    names = [node.name for node in program.graph.nodes if node.op == "placeholder"]
+    specs = program.graph_signature.input_specs
+    said = [getattr(spec.arg, "name", None) for spec in specs]
+    if len(names) == len(specs) and not set(names).issuperset(said):
+        return list(zip(names, specs, strict=True))
+    return [(name, spec) for name, spec in zip(said, specs, strict=True) if name is not None]
+
+
 def _signature(builder: GraphBuilder, program: ExportedProgram, nested: bool) -> dict[str, str]:
     roles: dict[str, str] = {}
     inputs = 0
-    for spec in program.graph_signature.input_specs:
-        name = getattr(spec.arg, "name", None)
-        if name is None:
-            continue
+    for name, spec in specified(program):
         roles[name] = _ROLES.get(spec.kind, "input")
         if spec.kind == InputKind.USER_INPUT:
             if not nested:

@@ -20,6 +20,8 @@ _FIRST_BUFFER = 1 << 26
 _LARGEST_BUFFER = 1 << 32
 _GROWTH = 8
 _ERROR_LENGTH = 400
+_CAUSE = re.compile(r"\[\w+\.\w+:\d+\] (?!.*cpuinfo)(?=.*\bfail)", re.IGNORECASE)
+_CAUSES = 3
 _CODE = re.compile(r"error:\s*0x([0-9a-fA-F]+)")
 # ``executorch::runtime::Error``.
 _MEANINGS = {
@@ -176,10 +178,10 @@ def _device_error(failure: subprocess.CompletedProcess[bytes]) -> DeviceError:
         )
     lines = [line.strip() for line in failure.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     told = lines[-1] if lines else "no message"
-    cause = next((line for line in reversed(lines) if line.startswith("[") and "cpuinfo" not in line), None)
+    causes = [line for line in lines if _CAUSE.match(line)]
     how = f"signal {-failure.returncode}" if failure.returncode < 0 else f"exit code {failure.returncode}"
     message = f"the runtime failed ({how}): {told[:_ERROR_LENGTH]}{_meaning(told)}"
-    return DeviceError(message, hint=cause[:_ERROR_LENGTH] if cause and cause != told else None)
+    return DeviceError(message, hint="; ".join(causes[-_CAUSES:])[:_ERROR_LENGTH] or None)
 
 
 def _meaning(told: str) -> str:

@@ -15,6 +15,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from fxstore.ingest.snapshot import Module, Program
 
@@ -289,7 +290,7 @@ def to_array(tensor: torch.Tensor | complex, *, copy: bool = True) -> Array:
         return np.asarray(tensor)
     try:
         array = _seen(tensor)
-    except (TypeError, RuntimeError, ValueError) as error:
+    except Exception as error:  # whatever a tensor of a class of its own raises
         raise NoDataError(f"no tensor data ({_dtype(tensor)})") from error
     return np.array(array, order="C", copy=copy or None)
 
@@ -297,6 +298,8 @@ def to_array(tensor: torch.Tensor | complex, *, copy: bool = True) -> Array:
 def _seen(tensor: torch.Tensor) -> Array:
     """Returns the elements as NumPy sees them, in any order."""
     value = tensor.detach()
+    if is_traceable_wrapper_subclass(value):
+        value = value.dequantize()
     if value.dtype in _AS_THEY_ARE and value.layout == torch.strided:
         with suppress(TypeError, RuntimeError):  # another device, or what is conjugate or negative by a flag only
             return value.numpy()

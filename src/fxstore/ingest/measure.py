@@ -168,7 +168,9 @@ class Comparison(Generic[K]):
 
     def _of(self, name: str) -> Asked:
         """Returns what a stored name was asked for as: a function that gives a dict has several."""
-        return self._metrics[name if name in self._metrics else name.rpartition(".")[0]]
+        while name not in self._metrics:
+            name = name.rpartition(".")[0]
+        return self._metrics[name]
 
 
 def _noted(measured: Measured, note: str) -> Measured:

@@ -15,6 +15,7 @@ Value = tuple[int, int]
 """Ordinal of a node, output port."""
 
 CONSTANT = frozenset({"parameter", "buffer", "constant"})
+_NO_VALUE = CONSTANT | {"subgraph"}
 _MEASURED = frozenset({"input", "op", "symint", "delegate"})
 _DEEPEST = 4
 
@@ -60,7 +61,7 @@ def value_pairs(structure: Structure, reference: str, stage: str, method: str) -
             continue
         ref, ref_port = _representative(theirs, refs)
         for node, port in chosen:
-            if ours.role[node] not in CONSTANT:
+            if ours.role[node] not in _NO_VALUE:
                 pairs.append(Pair((*theirs.key[ref], ref_port), (*ours.key[node], port), ref, node, port))
     why = Unpaired(structure, reference, stage, theirs, ours, pairs, same)
     paired = {pair.ordinal for pair in pairs}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fxstore.errors import SourceError, UsageError
+from fxstore.metrics import Asked, resolve
 
 _FILES = (".etrecord", ".pt2")
 
@@ -45,14 +47,34 @@ def stages(source: str, trust: bool) -> dict[str, object]:
     return _called(module, name)
 
 
-def _called(module: str, name: str) -> dict[str, object]:
-    sys.path.insert(0, os.getcwd())
+def metrics(asked: Sequence[str]) -> tuple[Asked, ...] | None:
+    """Returns the metrics that are named, the defaults where none is; ``module:function`` may be of this directory.
+
+    Raises:
+        UsageError: There is no such metric.
+    """
+    with _this_directory():
+        return resolve(list(asked)) if asked else None
+
+
+@contextmanager
+def _this_directory() -> Iterator[None]:
+    """Lets modules be imported from the current directory."""
+    here = os.getcwd()
+    sys.path.insert(0, here)
     try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"cannot import {module}:{name}: {error}", hint="write module:function") from error
+        yield
     finally:
-        sys.path.pop(0)
+        sys.path.remove(here)
+
+
+def _called(module: str, name: str) -> dict[str, object]:
+    with _this_directory():
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except Exception as error:  # whatever importing a module of the user's raises
+            what = f"cannot import {module}:{name}: {type(error).__name__}: {error}"
+            raise UsageError(what, hint="write module:function") from error
     given = found() if callable(found) else found
     if isinstance(given, Mapping) and all(isinstance(key, str) for key in given):
         return dict(given)

@@ -36,11 +36,14 @@ def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
 
     Args:
         program: An ``ExecutorchProgramManager``.
-        inputs: The flat inputs of each sample.
+        inputs: The flat inputs of each sample; they are passed as the program lays them out in memory.
     """
+    from fxstore.ingest import laid_out
     from fxstore.ingest.device import run_pte
 
-    groups = [list(inputs)] if given.carry_state else [[one] for one in inputs]
+    places = laid_out.examples(program.exported_program(given.method))
+    laid = [[laid_out.like(*pair) for pair in zip(one, places, strict=True)] for one in inputs]
+    groups = [laid] if given.carry_state else [[one] for one in laid]
     blocks: list[Block] = []
     for group in groups:
         run = run_pte(bytes(program.buffer), [(given.method, flat) for flat in group])

@@ -11,6 +11,7 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,28 @@ def state(source: Any) -> State:
 
 
 def digest(source: Any) -> dict[str, int]:
-    """Returns a checksum of the bytes of each parameter, buffer and constant, by its FQN."""
+    """Returns a checksum of the bytes of each parameter, buffer and constant, by its FQN.
+
+    A tensor that wraps others, as quantised weights do, is these; one whose bytes cannot be had has no checksum.
+    """
     found = {}
-    for name, tensor in _tensors(source):
-        if isinstance(tensor, torch.Tensor) and tensor.numel():
+    for name, tensor in (part for whole in _tensors(source) for part in _parts(*whole)):
+        try:
             flat = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
             found[name] = zlib.crc32(flat.numpy().data)
+        except Exception:  # whatever a tensor raises that is fake, sparse or of a class of its own
+            continue
     return found
+
+
+def _parts(name: str, tensor: object) -> Iterator[tuple[str, torch.Tensor]]:
+    if not isinstance(tensor, torch.Tensor):
+        return
+    if is_traceable_wrapper_subclass(tensor):
+        for inner in tensor.__tensor_flatten__()[0]:
+            yield from _parts(f"{name}.{inner}", getattr(tensor, inner))
+    elif tensor.numel():
+        yield name, tensor
 
 
 def _tensors(source: Any) -> Iterator[tuple[str, object]]:

@@ -110,18 +110,20 @@ class Unpaired:
     def _reader(self, node: int) -> str:
         """Returns the operator that takes what is computed from weights."""
         while node in self._all_weights and self._users[node]:
-            node = self._users[node][0]
+            users = self._users[node]
+            node = next((user for user in users if self._users[user]), users[0])  # an assertion has none
         return self._ours.key[node][1]
 
     def _of_weights(self, structure: Structure) -> set[int]:
-        """Returns the operators all of whose inputs are weights, or computed from them; notes who reads what."""
+        """Returns the operators that read weights alone, or what is computed from them; notes who reads what."""
         found: set[int] = set()
         for graph, base in zip(structure.graphs, structure.tables["graphs"]["base"].to_pylist(), strict=True):
             if base not in self._ours.key:
                 continue
             reads: dict[int, set[int]] = defaultdict(set)
             for src, dst in zip(graph.edges["src"].to_pylist(), graph.edges["dst"].to_pylist(), strict=True):
-                reads[base + dst].add(base + src)
+                if self._ours.op_type[base + src] != "alloc":
+                    reads[base + dst].add(base + src)
                 self._users[base + src].append(base + dst)
             for node in sorted(reads):
                 if self._ours.role[node] in _STEPS and all(one in found or self._is_weight(one) for one in reads[node]):

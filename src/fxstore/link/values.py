@@ -82,6 +82,8 @@ def value_classes(run: Run, pairs: list[Pair]) -> Classes:
         for a, link, ports in _held(pair):
             for port in range(ports):
                 classes.join(classes.of(a, port), classes.of(link.dst, port), link.evidence)
+    for node in _lone_copies(run, classes):
+        classes.join(classes.of(*run.inputs[node][0][:2]), classes.of(node), "identity")
     return classes
 
 
@@ -136,6 +138,15 @@ def _handing_on(run: Run, pairs: list[Pair]) -> Iterator[int]:
             for node in nodes:
                 if run.passes_on(node) and all(link.inferred for link in links.get(node, ())):
                     yield node
+
+
+def _lone_copies(run: Run, classes: Classes) -> Iterator[int]:
+    """Yields the nodes that hand the value of their input on and whose value nothing else is said to be."""
+    joined = {classes.find(value) for value in range(len(classes.node)) if classes.find(value) != value}
+    for node in range(len(run)):
+        value = classes.of(node)
+        if run.passes_on(node) and classes.find(value) == value and value not in joined:
+            yield node
 
 
 def _held(pair: Pair) -> Iterator[tuple[int, Link, int]]:

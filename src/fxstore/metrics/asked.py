@@ -85,6 +85,8 @@ def register(
 def resolve(metrics: object = None) -> tuple[Asked, ...]:
     """Returns what was asked for, each name once, in order; the defaults for None.
 
+    Of several functions of one name, as lambdas are, the later ones are numbered: ``<lambda>_2``.
+
     Args:
         metrics: One of these or a sequence of them: a name (``cosine``, ``mismatch(1e-3,1e-2)`` with atol and rtol, a
             registered one), a name with a limit (``cosine>=0.99``, ``mse<=1e-4``), ``module:function``, a function,
@@ -101,7 +103,20 @@ def resolve(metrics: object = None) -> tuple[Asked, ...]:
         found = [item if isinstance(item, Asked) else _one(item) for item in metrics]
     else:
         found = [_one(metrics)]
-    return tuple({asked.name: asked for asked in found}.values())
+    named: dict[str, Asked] = {}
+    for asked in found:
+        one = _numbered(asked, named)
+        named[one.name] = one
+    return tuple(named.values())
+
+
+def _numbered(asked: Asked, named: Mapping[str, Asked]) -> Asked:
+    """Returns a metric under a name that no other function, and no formula, has."""
+    name, number = asked.name, 1
+    while asked.function is not None and name in named and named[name].function is not asked.function:
+        number += 1
+        name = f"{asked.name}_{number}"
+    return asked if name == asked.name else replace(asked, name=name)
 
 
 def _one(item: object) -> Asked:
@@ -167,8 +182,9 @@ def _imported(name: str) -> object:
         found = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"cannot import the metric {name!r}: {error}", hint="write module:function") from error
+    except Exception as error:  # whatever importing a module of the user's raises
+        what = f"cannot import the metric {name!r}: {type(error).__name__}: {error}"
+        raise UsageError(what, hint="write module:function") from error
     if not callable(found) and not hasattr(found, "element_compare"):
         raise UsageError(f"{name!r} is a {type(found).__name__}, not a function")
     return found

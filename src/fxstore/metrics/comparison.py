@@ -154,15 +154,19 @@ class _Pair:
         try:
             with np.errstate(all="ignore"):
                 given = asked.function(_real(self.left), _real(self.right))
-            if isinstance(given, Mapping):
-                return {f"{asked.name}.{key}": self._given(float(number)) for key, number in given.items()}
-            return {asked.name: self._given(float(given))}
+            if isinstance(given, Mapping) and given:
+                return {(name := f"{asked.name}.{key}"): self._given(name, one) for key, one in given.items()}
         except Exception as error:  # a metric that fails must not take the others with it
-            lines = str(error).strip().splitlines() or [""]
-            message = f"{asked.name} failed: {type(error).__name__}: {lines[0]}"
-            return {asked.name: not_measured(message[:_MESSAGE_LENGTH])}
+            return {asked.name: _failed(asked.name, error)}
+        return {asked.name: self._given(asked.name, given)}
 
-    def _given(self, number: float) -> Measured:
+    def _given(self, name: str, given: object) -> Measured:
+        if given is None or isinstance(given, Mapping):
+            return not_measured(f"{name} gave {'nothing' if given is None else 'a dict without numbers'}")
+        try:
+            number = float(given)  # type: ignore[arg-type]
+        except Exception as error:  # what is no number
+            return _failed(name, error)
         if math.isfinite(number):
             return _exact(number, "identical" if self.extent.identical else None)
         if self.extent.identical and math.isinf(number):
@@ -172,6 +176,11 @@ class _Pair:
 
 def _same_signs(left: Array, right: Array) -> bool:
     return left.dtype.kind in "iub" or (left.dtype.kind == "f" and np.array_equal(np.signbit(left), np.signbit(right)))
+
+
+def _failed(name: str, error: Exception) -> Measured:
+    lines = str(error).strip().splitlines() or [""]
+    return not_measured(f"{name} failed: {type(error).__name__}: {lines[0]}"[:_MESSAGE_LENGTH])
 
 
 def _real(array: Array) -> Array:
