@@ -113,7 +113,7 @@ def test_panes_of_one_run_do_not_repeat_its_name(open_page: Open) -> None:
     first, second = model.panes
     panes = (replace(first, subtitle="demo"), replace(second, subtitle="demo · a note"))
     page = open_page(replace(model, panes=panes))
-    assert page.locator(".fx-subtitle").all_text_contents() == ["10 nodes", "11 nodes · a note"]
+    assert page.locator(".fx-subtitle").all_text_contents() == ["10 nodes", "a note · 11 nodes"]
 
 
 def test_a_pane_is_dragged_by_its_head_to_another_place(open_page: Open) -> None:

@@ -8,6 +8,9 @@ const CLOSED_FONT = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const CLOSED_TITLE = `600 12px ${CLOSED_FONT}`;
 const CLOSED_SIDE = 7;
 const CLOSED_SIGN = 13;
+const TWO_LINES_PX = 16;
+const ONE_LINE_PX = 8;
+const NAME_PART = 0.85;
 
 /** @param {import("./paintnodes.js").Ink} ink @param {import("./scene.js").PaneScene} pane */
 export function paintClosed(context, ink, pane, box, scale) {
@@ -33,7 +36,8 @@ export function paintClosed(context, ink, pane, box, scale) {
     context.strokeStyle = theme.graph.block;
     context.lineWidth = 1 / Math.max(scale, 0.4);
     context.strokeRect(left, top, width, height);
-    if (scale * height >= 16) label(context, ink, pane, b, stats[i]);
+    if (scale * height >= TWO_LINES_PX) label(context, ink, pane, b, stats[i]);
+    else if (scale * height >= ONE_LINE_PX) closedName(context, ink, b, scale);
   });
 }
 
@@ -42,6 +46,19 @@ export function statsOf(ink, pane) {
   if (ink.stats?.coloring !== ink.coloring)
     ink.stats = { coloring: ink.coloring, blocks: moduleStats(ink.scene, pane, ink.coloring) };
   return ink.stats.blocks;
+}
+
+/** From afar the name alone, as large as the box allows. */
+function closedName(context, { scene, theme, labels }, block, scale) {
+  const [left, top, width, height] = scene.blocks.map((column) => column[block]);
+  const px = Math.floor(height * scale * NAME_PART);
+  const room = Math.floor((width - CLOSED_SIDE) * scale) - 4;
+  const { text } = labels.path(modulePath(scene, block), `600 ${px}px ${CLOSED_FONT}`, room);
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.fillStyle = theme.graph.rank;
+  context.font = `600 ${px / scale}px ${CLOSED_FONT}`;
+  context.fillText(text, left + CLOSED_SIDE + 2 / scale, top + height / 2);
 }
 
 function label(context, { scene, theme, coloring, labels }, pane, block, stats) {

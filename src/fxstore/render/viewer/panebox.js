@@ -16,7 +16,9 @@ export function paneBox(h, pane, note, { fit, move, hide }) {
   const graphs = drawn > 1 ? `${drawn} graphs` : "";
   const beside = waiting.reduce((sum, graph) => sum + graph.nodes, 0);
   const more = beside ? `${grouped(beside)} more to open` : "";
-  const words = [`${grouped(pane.end - pane.first - beside)} nodes`, graphs, more, note].filter(Boolean).join(" · ");
+  const [own, ...rest] = note.split(SEPARATOR);
+  const nodes = `${grouped(pane.end - pane.first - beside)} nodes`;
+  const words = [own, nodes, graphs, more, ...rest].filter(Boolean).join(SEPARATOR);
   const found = h("span", { class: "fx-found", hidden: true });
   const status = h("div", { class: "fx-status", hidden: true });
   const mount = h("div", { class: "fx-mount" }, status);

@@ -12,7 +12,8 @@ const LINE = 1.1;
 const INSET = { x: 4, y: 1 };
 /** What looks smaller than this has no title. */
 const LEAST = { width: 36, height: 14 };
-const LEAST_LETTERS = 3;
+/** A name that is cut to less than this, and was longer, is none. */
+const LEAST_LETTERS = 6;
 const MOST_TITLES = 400;
 const TITLE_FAMILY = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
@@ -63,7 +64,7 @@ function placesIn(path, own, scale, labels) {
   const put = (px, atRight, atBottom) => {
     const font = `${px}px ${TITLE_FAMILY}`;
     const { text, width: wide } = labels.path(path, font, room);
-    if (text.length < Math.min(LEAST_LETTERS, path.length)) return;
+    if (text.length < Math.min(LEAST_LETTERS, path.length - path.lastIndexOf(".") - 1)) return;
     const [width, height] = [wide / scale, (px * LINE) / scale];
     const left = atRight ? own.right - INSET.x / scale - width : own.left + INSET.x / scale;
     const top = atBottom ? own.bottom - INSET.y / scale - height : own.top + INSET.y / scale;
