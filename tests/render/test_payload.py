@@ -19,7 +19,8 @@ from tests.render.unpacking import unpack
 
 from fxstore.render import Answer, ColorBy, DrawnGraph, PageModel, Pane
 from fxstore.render.columns import Columns, Strings, short_path, short_paths
-from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, TEXTS, encode
+from fxstore.render.graphcolumns import TEXTS
+from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, encode
 
 
 def small(nids: tuple[int, ...] = (8, 9), **cells: object) -> DrawnGraph:
