@@ -103,8 +103,9 @@ def places(base: Path, work: str, every: bool) -> range:
     """Returns the numbers of the operations at which a work is to fail: all, or about ten."""
     path = base / "count" / "store"
     shutil.copytree(base / "store", path, dirs_exist_ok=True)
+    directory = open_directory(path)
     with faults(path, 1 << 40, "io") as found:
-        WORKS[work](open_directory(path))
+        WORKS[work](directory)
     shutil.rmtree(path.parent)
     count = (1 << 40) - found.left
     return range(1, count + 1, 1 if every else max(1, count // SOME))

@@ -223,6 +223,7 @@ def test_a_manifest_that_cannot_be_written_loses_nothing(tmp_path: Path, monkeyp
 def test_the_advice_is_part_of_what_the_command_says(tmp_path: Path) -> None:
     directory = open_directory(tmp_path / "store")
     shutil.rmtree(directory.staging)
+    directory.staging.touch()
     done = subprocess.run(
         [sys.executable, "-m", "fxstore", "compact", "--store", str(directory.root)],
         env=_environment(), capture_output=True, text=True, check=False,

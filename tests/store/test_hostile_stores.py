@@ -6,15 +6,19 @@ import json
 import os
 import shutil
 import time
+import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from fxstore import Store, connect
 from fxstore.errors import StoreError
-from fxstore.store import CommittedRun, reading, sealing
+from fxstore.store import CommittedRun, reading, sealing, sums
 from tests.query.conftest import tiny
 from tests.store.test_store import small_run
 
@@ -27,6 +31,24 @@ def store(tmp_path: Path) -> Store:
     opened.commit(tiny("good"))
     opened.commit(small_run("bad"))
     return opened
+
+
+def resealed(folder: Path) -> None:
+    """Makes the digests of a directory those that its files have now, as who forges it does."""
+    names = [path.name for path in folder.glob("*.parquet")]
+    if not (folder / "run.json").exists():
+        return sums.write(folder, names)
+    said = json.loads((folder / "run.json").read_text("utf-8")) | {"files": sums.of_files(folder, names)}
+    del said["sha256"]
+    (folder / "run.json").write_text(sealing.sealed(json.dumps(said)))
+
+
+def with_column(name: str, value: object, kind: pa.DataType | None = None) -> Callable[[pa.Table], pa.Table]:
+    def change(table: pa.Table) -> pa.Table:
+        place = table.schema.get_field_index(name)
+        return table.set_column(place, name, pa.array([value] * table.num_rows, kind or table.schema.field(place).type))
+
+    return change
 
 
 @pytest.fixture
@@ -91,7 +113,7 @@ def folder_of(store: Store, run: CommittedRun, name: str) -> Path:
         return store.path
     if name in ("run.json", "metrics.parquet"):
         return store.directory.run(run.run_id)
-    if name == "links.parquet":
+    if name in ("links.parquet", "graphs.parquet"):
         return store.directory.structure(run.structure_hash)
     return store.directory.graph(run.graph_hashes[0])
 
@@ -187,3 +209,116 @@ def test_names_that_no_file_can_hold_are_merged_and_read(store: Store, tmp_path:
         assert other.merge(store.path).known == 2
         assert not other.verify().problems
         assert [run.name for run in other.committed_runs()] == ["good", "half \ud800"]
+
+
+SHAPES: dict[str, tuple[str, Callable[[pa.Table], pa.Table]]] = {
+    "other columns": ("nodes", lambda _: pa.table({"x": [1, 2]})),
+    "a column less": ("nodes", lambda table: table.drop_columns(["name"])),
+    "a column more": ("nodes", lambda table: table.append_column("more", pa.array([1] * table.num_rows))),
+    "a text for a number": ("nodes", with_column("position", "x", pa.string())),
+    "a number for a text": ("edges", with_column("dst_arg", 1, pa.int64())),
+    "another structure": ("graphs", lambda _: pa.table({"x": [1]})),
+    "no key": ("metrics", lambda table: table.drop_columns(["run_key"])),
+    "a text for a key": ("metrics", with_column("run_key", "x", pa.string())),
+    "a NULL for a key": ("metrics", with_column("run_key", None)),
+    "a key of another run": ("metrics", with_column("run_key", 77)),
+    "a text for a value": ("metrics", with_column("value", "x", pa.string())),
+}
+ROWS: dict[str, tuple[str, Callable[[pa.Table], pa.Table]]] = {
+    "rows of another graph": ("nodes", with_column("graph_hash", "0" * 32)),
+    "no rows": ("nodes", lambda table: table.slice(0, 0)),
+    "rows twice": ("nodes", lambda table: pa.concat_tables([table, table])),
+    "one position for all": ("nodes", with_column("position", -7)),
+    "edges of no node": ("edges", with_column("src", 10**6)),
+    "another graph": ("graphs", with_column("graph_hash", "../../../../etc")),
+    "other ordinals": ("graphs", with_column("base", -1)),
+    "a caller that is not there": ("graphs", with_column("parent", 10**6)),
+    "metrics of no node": ("metrics", with_column("ordinal", 10**6)),
+    "metrics of no overlay": ("metrics", with_column("overlay", 10**6)),
+}
+
+
+def forged(store: Store, relation: str, change: Callable[[pa.Table], pa.Table]) -> CommittedRun:
+    """Changes a file of the run ``bad`` and all that is said of it."""
+    bad = store.existing_run("bad")
+    path = folder_of(store, bad, f"{relation}.parquet") / f"{relation}.parquet"
+    pq.write_table(change(pq.read_table(path, partitioning=None)), path)
+    resealed(path.parent)
+    if relation == "metrics":
+        said = json.loads((path.parent / "run.json").read_text("utf-8")) | {"content": ""}
+        del said["sha256"]
+        (path.parent / "run.json").write_text(sealing.sealed(json.dumps(said)))
+    return bad
+
+
+@pytest.mark.filterwarnings("ignore:run .* stays as it is")
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_file_of_other_columns_is_damage(store: Store, name: str) -> None:
+    """All digests are right, but no engine can read it beside the others."""
+    bad = forged(store, *SHAPES[name])
+    assert bad.run_id in {run for problem in store.verify().problems for run in problem.runs}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        with connect(store.path, read_only=True) as reader:
+            for relation in ("nodes", "edges", "graphs", "metrics"):
+                if name not in ("a text for a key", "a key of another run"):
+                    assert reader.sql(f"FROM {relation}").fetchall()
+            assert reader.worst("cosine", run="good").fetchall()
+    store.compact(grace=0)
+    assert store.worst("cosine", run="good").fetchall()
+
+
+@pytest.mark.parametrize("name", SHAPES | ROWS)
+def test_what_is_forged_is_not_merged(store: Store, tmp_path: Path, name: str) -> None:
+    bad = forged(store, *(SHAPES | ROWS)[name])
+    with connect(tmp_path / "other") as other:
+        with pytest.warns(UserWarning, match=f"run {bad.run_id} is not taken in"):
+            assert len(other.merge(store.path).runs) == 1
+        assert [run.name for run in other.committed_runs()] == ["good"]
+        assert not other.directory.graph(bad.graph_hashes[0]).exists()
+
+
+def test_one_hash_of_two_graphs(store: Store, tmp_path: Path) -> None:
+    """What is here stays as it is; equal rows in other bytes are the same graph."""
+    bad = store.existing_run("bad")
+    with connect(tmp_path / "other") as other:
+        other.merge(store.path)
+        here = other.directory.graph(bad.graph_hashes[0])
+        before = {path: path.read_bytes() for path in here.iterdir()}
+        shutil.rmtree(other.directory.run(bad.run_id))
+        forged(store, "nodes", lambda table: table)
+        there = store.directory.graph(bad.graph_hashes[0]) / "nodes.parquet"
+        assert there.read_bytes() != (here / "nodes.parquet").read_bytes()
+        assert other.merge(store.path).runs == (bad.run_id,)
+        shutil.rmtree(other.directory.run(bad.run_id))
+        forged(store, "nodes", with_column("name", "forged"))
+        with pytest.warns(UserWarning, match=f"run {bad.run_id} is not taken in: .* is another one here than there"):
+            assert other.merge(store.path).runs == ()
+        assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+@pytest.mark.parametrize("runs", [0, 2])
+def test_a_copy_without_what_is_empty_is_a_store(store: Store, tmp_path: Path, runs: int) -> None:
+    """As git, object stores and artifacts of CI leave it: no empty directory, no hidden one."""
+    source = store if runs else connect(tmp_path / "without runs")
+    copy = tmp_path / "copy"
+    shutil.copytree(source.path, copy, ignore=shutil.ignore_patterns(".*"))
+    for folder in ("runs", "segments", "graphs", "structures"):
+        if not list((copy / folder).iterdir()):
+            (copy / folder).rmdir()
+    with connect(tmp_path / "other") as other:
+        assert len(other.merge(copy).runs) == runs
+    assert len(connect(copy, read_only=True).runs()) == runs
+    assert not connect(copy, read_only=True).verify().problems
+    with connect(copy) as opened:
+        opened.commit(tiny("new"))
+        opened.compact(grace=0)
+        opened.gc(grace=0)
+        assert len(opened.runs()) == runs + 1
+
+
+def test_a_store_that_cannot_be_read_is_not_said_to_be_the_one_that_is_written(store: Store, tmp_path: Path) -> None:
+    shutil.rmtree(store.path / "runs")
+    (store.path / "runs").write_text("")
+    with connect(tmp_path / "other") as other, pytest.raises(StoreError, match=r"cannot read the store .*/store'"):
+        other.merge(store.path)

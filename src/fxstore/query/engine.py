@@ -17,7 +17,7 @@ from fxstore.metrics.definitions import METRICS
 from fxstore.query import arrivals, library
 from fxstore.query.kept import MOST_ROWS, Kept
 from fxstore.query.matching import arrow as matching
-from fxstore.store import Catalog, reading, sums
+from fxstore.store import Catalog, reading, shapes, sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +49,7 @@ _NOT_OF_FILES: Final = (
     duckdb.BinderException, duckdb.CatalogException, duckdb.ConversionException, duckdb.InterruptException,
     duckdb.OutOfMemoryException, duckdb.ParserException, duckdb.SyntaxException,
 )  # fmt: skip
+_OF_A_FILE: Final = "while reading file"
 _DAMAGED: Final = "fxstore: a damaged file"
 _T = TypeVar("_T")
 
@@ -112,7 +113,7 @@ class Engine:
             return ask()
 
     def _mended(self, error: BaseException | None) -> bool:
-        if not isinstance(error, duckdb.Error) or isinstance(error, _NOT_OF_FILES):
+        if not isinstance(error, duckdb.Error) or (isinstance(error, _NOT_OF_FILES) and _OF_A_FILE not in str(error)):
             return False
         files = {file for files in self._opened for file in files if not file.startswith("fxstore:")}
         gone = [file for file in files if not os.path.exists(file)]
@@ -122,6 +123,8 @@ class Engine:
         for file in sorted(gone or files):
             if why := sums.damage(Path(file)):
                 damage |= dict.fromkeys(self.catalog.users(Path(file)), f"{file}: {why}")
+        for path, why in {} if damage else shapes.misshapen(map(Path, sorted(files))).items():
+            damage |= dict.fromkeys(self.catalog.users(path), f"{path}: {why}")
         if damage:
             self.catalog.leave_out(damage)
             self._fill_runs()
@@ -135,9 +138,9 @@ class Engine:
                 self._loading = True  # a view is bound when it is made, but who asks for one reads few of them
                 try:
                     self._connection.execute("\n".join(["BEGIN;", *(module.text for module in new), "COMMIT;"]))
-                except duckdb.Error:  # a file may be damaged
+                except duckdb.Error as error:  # what is made binds but where a file has other columns than it must
                     self._connection.execute("ROLLBACK")
-                    raise
+                    raise duckdb.IOException(str(error)) from error
                 finally:
                     self._loading = False
                 self._loaded.update(module.name for module in new)

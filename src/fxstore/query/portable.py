@@ -23,7 +23,7 @@ from sqlglot import exp
 from fxstore.errors import StoreError, UsageError
 from fxstore.query import library
 from fxstore.query.engine import RELATIONS, Engine
-from fxstore.store import Catalog, Directory, open_directory
+from fxstore.store import Catalog, Directory, open_directory, unreadable
 from fxstore.store.directory import RELATIONS as SCHEMAS
 
 CHAIN: Final = "_chain"
@@ -61,7 +61,10 @@ def snapshot(path: str | os.PathLike[str]) -> Snapshot:
     """
     directory = open_directory(path, read_only=True)
     catalog = Catalog(directory)
-    engine = Engine(catalog)
+    try:
+        engine = Engine(catalog)
+    except OSError as error:
+        raise unreadable(directory.root, error) from error
     try:
         tables = {name: engine.arrow(f"FROM {name}") for name in _BASES}
     finally:

@@ -1,6 +1,6 @@
 """The store: a directory of immutable Parquet files, committed by one atomic rename."""
 
-from fxstore.store import reading, sums
+from fxstore.store import reading, shapes, sums
 from fxstore.store.catalog import Catalog
 from fxstore.store.collecting import Collected, collect
 from fxstore.store.commit import write_run
@@ -32,6 +32,7 @@ __all__ = [
     "open_directory",
     "private_copy",
     "reading",
+    "shapes",
     "sums",
     "unreadable",
     "verify",

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from fxstore import tables
 from fxstore.collector import at_rest
-from fxstore.store import manifest, parquet, publishing, segments, sums
+from fxstore.store import manifest, parquet, publishing, segments, shapes, sums
 from fxstore.store.catalog import Catalog
 from fxstore.store.directory import Directory
 from fxstore.store.locking import alone
@@ -141,10 +141,10 @@ def _rows(
 
 
 def _is_whole(folder: Path, what: str) -> bool:
-    for relation in tables.RUN_TABLES:
-        if why := sums.damage(folder / f"{relation}.parquet"):
-            warnings.warn(f"{what} stays as it is: {relation}.parquet: {why}", stacklevel=5)
-            return False
+    files = [folder / f"{relation}.parquet" for relation in tables.RUN_TABLES]
+    for path, why in (sums.damaged(files) or shapes.misshapen(files)).items():
+        warnings.warn(f"{what} stays as it is: {path.name}: {why}", stacklevel=5)
+        return False
     return True
 
 

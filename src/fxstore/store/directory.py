@@ -179,6 +179,9 @@ def _open(directory: Directory, shown: str) -> Directory:
         raise StoreError(f"{shown!r} is a file, not a store", hint="give the directory of a store")
     if (root / "FORMAT").exists():
         check_format(root / "FORMAT", shown)
+        if not directory.read_only:  # what copies a store may leave out what is empty
+            for name in set(FOLDERS) - set(os.listdir(root)):
+                (root / name).mkdir(exist_ok=True)
     elif root.is_dir() and any(entry.name not in _BEFORE_FORMAT for entry in root.iterdir()):
         raise StoreError(
             f"{shown!r} is not a store: it has no FORMAT file", hint="give a store, or a path that does not exist yet"

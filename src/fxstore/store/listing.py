@@ -31,7 +31,12 @@ def listed(path: Path) -> frozenset[str]:
     """Returns the names in a directory; as they stood at one time, as far as its time tells."""
     for _ in range(_LOOKS):
         before = changed(path)
-        found = frozenset(os.listdir(path))
+        try:
+            found = frozenset(os.listdir(path))
+        except FileNotFoundError:
+            if not (path.parent / "FORMAT").exists():
+                raise
+            found = frozenset()  # what copies a store may leave out what is empty
         if changed(path) == before:
             break
     return found

@@ -17,10 +17,10 @@ import pyarrow as pa
 from fxstore import tables
 from fxstore.collector import at_rest
 from fxstore.errors import StoreError, UsageError
-from fxstore.store import manifest, parquet, publishing, segments, sums, tagging
+from fxstore.store import manifest, parquet, publishing, segments, shapes, sums, tagging
 from fxstore.store.catalog import Catalog
 from fxstore.store.directory import Directory
-from fxstore.store.failing import read_only, unwritable
+from fxstore.store.failing import read_only, unreadable, unwritable
 from fxstore.store.runs import CommittedRun
 
 # While the other store is compacted all the time, the next try meets what the last one found.
@@ -63,15 +63,23 @@ def merge(directory: Directory, other: Directory) -> Merged:
     ours, theirs = Catalog(directory), Catalog(other)
     try:
         ours.refresh()
-        theirs.refresh()
+        _look(theirs)
         _check(ours, theirs)
         new = [run for run_id, run in theirs.committed().items() if run_id not in ours.committed()]
-        taken = [run.run_id for run in new if _take(directory, theirs, run)]
+        known: dict[str, int] = {}
+        taken = [run.run_id for run in new if _take(directory, theirs, run, known)]
         if new:
             manifest.keep_up(directory)
         return Merged(tuple(taken), len(theirs.runs) - len(taken), _tag(directory, theirs))
     except OSError as error:
         raise unwritable(directory.root, error) from error
+
+
+def _look(theirs: Catalog) -> None:
+    try:
+        theirs.refresh()
+    except OSError as error:
+        raise unreadable(theirs.directory.root, error) from error
 
 
 def _check(ours: Catalog, theirs: Catalog) -> None:
@@ -98,12 +106,16 @@ class _Unreadable(Exception):
     """A file of the other store is damaged, or not there (any more)."""
 
 
-def _take(directory: Directory, theirs: Catalog, run: CommittedRun) -> bool:
-    """Takes one run in; returns False where it came in meanwhile, is gone there, or cannot be read."""
+def _take(directory: Directory, theirs: Catalog, run: CommittedRun, known: dict[str, int]) -> bool:
+    """Takes one run in; returns False where it came in meanwhile, is gone there, or cannot be read.
+
+    Args:
+        known: The numbers of nodes of graphs that were found good, for :func:`fxstore.store.shapes.contradiction`.
+    """
     for tries_left in reversed(range(_TRIES)):
         try:
             with publishing.staged(directory) as staging:
-                return _copy(directory, staging, theirs, run)
+                return _copy(directory, staging, theirs, run, known)
         except _Unreadable as error:
             changed = theirs.refresh(again=True)
             if run.run_id not in theirs.committed():
@@ -114,10 +126,14 @@ def _take(directory: Directory, theirs: Catalog, run: CommittedRun) -> bool:
     raise AssertionError
 
 
-def _copy(directory: Directory, staging: Path, theirs: Catalog, run: CommittedRun) -> bool:
+def _copy(directory: Directory, staging: Path, theirs: Catalog, run: CommittedRun, known: dict[str, int]) -> bool:
     publishing.use(directory, staging, [run.structure_hash], run.graph_hashes)
-    _copy_contents(directory, staging, theirs, run)
     own = _own(theirs, run)
+    for folder, _, relations in _contents(directory, theirs, run):
+        _check_files(theirs.directory, [folder / f"{relation}.parquet" for relation in relations])
+    if why := shapes.contradiction(theirs.directory, run, own, known):
+        raise _Unreadable(why)
+    _copy_contents(directory, staging, theirs, run)
     if not publishing.commit(directory, staging, run, own):
         return False
     _copy_contents(directory, staging, theirs, run)  # what a gc took away before it could see that it is used
@@ -126,33 +142,54 @@ def _copy(directory: Directory, staging: Path, theirs: Catalog, run: CommittedRu
 
 def _own(theirs: Catalog, run: CommittedRun) -> dict[str, pa.Table]:
     folder = theirs.folder(run.run_id)
-    _check_files(theirs.directory, [folder / f"{relation}.parquet" for relation in tables.RUN_TABLES])
+    files = [folder / f"{relation}.parquet" for relation in tables.RUN_TABLES]
+    _check_files(theirs.directory, files)
+    for file, why in shapes.misshapen(files).items():
+        raise _Unreadable(f"{file}: {why}")
     try:
         own = segments.own_tables(folder, run)
     except FileNotFoundError as error:
         raise _Unreadable(f"{error.filename or folder}: it is missing") from error
+    except (ValueError, pa.ArrowException) as error:
+        raise _Unreadable(f"{folder}: {error}") from error
     if run.content and sums.of_rows(own) != run.content:
         raise _Unreadable(f"{folder}: its rows are not those that were written")
     return own
 
 
-def _copy_contents(directory: Directory, staging: Path, theirs: Catalog, run: CommittedRun) -> None:
+def _contents(directory: Directory, theirs: Catalog, run: CommittedRun) -> list[tuple[Path, Path, tuple[str, ...]]]:
+    """Returns where the content that a run refers to is there, where it is to be here, and the relations in it."""
     source = theirs.directory
-    wanted = [
-        (source.structure(run.structure_hash), directory.structure(run.structure_hash), tuple(tables.STRUCTURE_TABLES)),
-        *((source.graph(one), directory.graph(one), tuple(tables.GRAPH_FILES)) for one in run.graph_hashes),
-    ]
+    structure = source.structure(run.structure_hash), directory.structure(run.structure_hash)
+    graphs = [(source.graph(one), directory.graph(one)) for one in run.graph_hashes]
+    return [(*structure, tuple(tables.STRUCTURE_TABLES)), *((*one, tuple(tables.GRAPH_FILES)) for one in graphs)]
+
+
+def _copy_contents(directory: Directory, staging: Path, theirs: Catalog, run: CommittedRun) -> None:
     changed: set[Path] = set()
-    for folder, target, relations in wanted:
+    for folder, target, relations in _contents(directory, theirs, run):
         changed.add(target.parent)
-        if not target.exists():
-            changed |= _copy_folder(source, folder, target, staging, [f"{relation}.parquet" for relation in relations])
+        if target.exists():
+            _check_same(folder, target, relations)
+        else:
+            changed |= _copy_folder(folder, target, staging, [f"{relation}.parquet" for relation in relations])
     for path in sorted(changed):
         parquet.sync(path)
 
 
-def _copy_folder(source: Directory, folder: Path, target: Path, staging: Path, names: list[str]) -> set[Path]:
-    _check_files(source, [folder / name for name in names])
+def _check_same(folder: Path, target: Path, relations: tuple[str, ...]) -> None:
+    """Raises where what has one hash in both stores is not the same there and here; its bytes may differ."""
+    for name in (f"{relation}.parquet" for relation in relations):
+        try:
+            here, there = sums.of(target / name), sums.of(folder / name)
+            same = here == there or parquet.read(target / name).equals(parquet.read(folder / name))
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise _Unreadable(f"{target / name}: {error}") from error
+        if not same:
+            raise _Unreadable(f"{folder.name} is another one here than there: {name} has other rows")
+
+
+def _copy_folder(folder: Path, target: Path, staging: Path, names: list[str]) -> set[Path]:
     finished = staging / f"{target.name}.{secrets.token_hex(4)}"
     finished.mkdir()
     try:

@@ -10,6 +10,7 @@ from typing import IO, Any, Final
 import pyarrow as pa
 
 from fxstore.errors import StoreError
+from fxstore.store import reading
 
 Write = Callable[[Path], None]
 _LEVEL: Final = 1
@@ -95,6 +96,14 @@ def _is_counted(field: pa.Field, few: bool) -> bool:
     if few:
         return str(field.name).endswith(("_hash", "_key"))
     return not pa.types.is_floating(field.type)
+
+
+def read(path: Path) -> pa.Table:
+    """Returns the rows of a file."""
+    import pyarrow.parquet as pq
+
+    with reading.opened(path) as file:
+        return pq.ParquetFile(file).read()
 
 
 def write(table: pa.Table, path: Path) -> None:

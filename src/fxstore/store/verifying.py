@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.store import reading, sums
+from fxstore.store import listing, reading, shapes, sums
 from fxstore.store.catalog import Catalog
 from fxstore.store.directory import RELATIONS, Directory
 from fxstore.store.failing import unreadable
@@ -92,10 +91,12 @@ def _check(catalog: Catalog) -> Verified:
     files = 0
     for folder, (names, run_ids) in needed(catalog).items():
         directory.fetch([folder / name for name in names])
-        for name in names:
-            files += 1
-            if why := sums.damage(folder / name):
-                problems.append(_problem(directory, folder / name, why, run_ids))
+        files += len(names)
+        damaged = sums.damaged(folder / name for name in names)
+        for path, why in damaged.items():
+            problems.append(_problem(directory, path, why, run_ids))
+        for path, why in shapes.misshapen(folder / name for name in names if (folder / name) not in damaged).items():
+            problems.append(_problem(directory, path, why, run_ids))
     bad = {run_id for problem in problems for run_id in problem.runs}
     for run_id, why in _contradictions(catalog, bad):
         problems.append(_problem(directory, catalog.folder(run_id), why, [run_id]))
@@ -176,6 +177,6 @@ def _beside(directory: Directory) -> Iterator[Problem]:
             reading.parsed(reading.text(directory.manifest))
         except (OSError, ValueError) as error:
             yield Problem(directory.manifest.name, f"it cannot be read: {error}", (), remade)
-    for name in sorted(os.listdir(directory.runs)):
+    for name in sorted(listing.listed(directory.runs)):
         if not name.startswith(("run_id=", "_tag.")):
             yield Problem(f"runs/{name}", "it is no run, and no tag", (), "take it away")
