@@ -20,7 +20,7 @@ warnings.filterwarnings("ignore")
 import torch  # noqa: E402
 from bench.arguments import one_of, options, positive  # noqa: E402
 from bench.numbers import MODELS  # noqa: E402
-from bench.wrong_values import disturbed, one_nan, transposed, wrong_scale  # noqa: E402
+from bench.wrong_values import disturbed, faulty_kernel, one_nan, transposed, wrong_scale  # noqa: E402
 from torch import Tensor, fx  # noqa: E402
 
 import fxstore  # noqa: E402
@@ -59,7 +59,7 @@ def faults_of(module: fx.GraphModule, values: dict[str, Tensor]) -> Iterator[Fau
             yield Fault("weight", reader.name, _changed_weight(node.name))
         if node.op != "call_function" or node.target is operator.getitem or value is None:
             continue
-        if "quantize_per_tensor" in node.name and isinstance(node.args[1], float):
+        if _has_scale(node) and _stands_for(node, value).any():
             yield Fault("scale of a (de)quantize", node.name, _changed_scale(node.name))
         for change in (one_nan, wrong_scale) if value.is_floating_point() else ():
             if not torch.equal(change(value), value):
@@ -78,6 +78,15 @@ def _reader(node: fx.Node, value: Tensor | None) -> fx.Node | None:
 
 def _node(module: fx.GraphModule, name: str) -> fx.Node:
     return next(node for node in module.graph.nodes if node.name == name)
+
+
+def _has_scale(node: fx.Node) -> bool:
+    return "quantize_per_tensor" in node.name and isinstance(node.args[1], float)
+
+
+def _stands_for(node: fx.Node, value: Tensor) -> Tensor:
+    """Returns what a (de)quantize gives, codes less their zero point: where all of it is 0, no scale changes it."""
+    return value if value.is_floating_point() else value.int() - node.args[2]  # type: ignore[operator]
 
 
 def _changed_weight(name: str) -> Callable[[fx.GraphModule], None]:
@@ -103,14 +112,7 @@ def _changed_result(name: str, change: Change) -> Callable[[fx.GraphModule], Non
 
     def put(module: fx.GraphModule) -> None:
         node = _node(module, name)
-        inner: Any = node.target
-
-        def spoilt(*args: Any, **kwargs: Any) -> Any:
-            result = inner(*args, **kwargs)
-            return (change(result[0]), *result[1:]) if isinstance(result, tuple) else change(result)
-
-        spoilt.__name__ = str(inner)
-        node.target = spoilt
+        node.target = faulty_kernel(node.target, change)
 
     return put
 
@@ -140,7 +142,7 @@ def values_of(module: fx.GraphModule, inputs: Sequence[Any]) -> dict[str, Tensor
     class Kept(fx.Interpreter):
         def run_node(self, n: fx.Node) -> Any:
             result = super().run_node(n)
-            first = result[0] if isinstance(result, tuple) and result else result
+            first = result[0] if isinstance(result, (tuple, list)) and result else result
             if isinstance(first, Tensor):
                 found[n.name] = first.detach().clone()
             return result

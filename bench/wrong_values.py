@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -23,3 +26,17 @@ def transposed(value: Tensor) -> Tensor:
 
 def disturbed(value: Tensor) -> Tensor:
     return value + 0.5 * value.abs().max() * torch.sin(torch.arange(value.numel())).reshape(value.shape)
+
+
+def faulty_kernel(target: Callable[..., Any], change: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
+    """Returns the same operator, to whoever asks what it is, with a kernel that spoils its first result."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        result = target(*args, **kwargs)
+        if isinstance(result, (tuple, list)):
+            return type(result)([change(result[0]), *result[1:]])
+        return change(result)
+
+    kernel.__name__ = str(target)
+    kernel._op = target  # type: ignore[attr-defined]  # where an edge operator keeps the one that it stands for
+    return kernel

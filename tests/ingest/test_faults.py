@@ -13,7 +13,7 @@ import pytest
 import fxstore
 
 torch = pytest.importorskip("torch")
-from bench.wrong_values import disturbed, one_nan, transposed, wrong_scale  # noqa: E402
+from bench.wrong_values import disturbed, faulty_kernel, one_nan, transposed, wrong_scale  # noqa: E402
 from torch import nn  # noqa: E402
 
 Fault = Callable[[Any], Any]
@@ -59,13 +59,7 @@ def with_fault(module: Any, name: str, fault: Fault) -> Any:
     """A copy whose node of that name gives a spoilt value, by way of the operator itself: no node is added."""
     faulty = copy.deepcopy(module)
     node = next(one for one in faulty.graph.nodes if one.name == name)
-    inner = node.target
-
-    def spoilt(*args: Any, **kwargs: Any) -> Any:
-        return fault(inner(*args, **kwargs))
-
-    spoilt.__name__ = str(inner)
-    node.target = spoilt
+    node.target = faulty_kernel(node.target, fault)
     return faulty
 
 
