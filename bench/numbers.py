@@ -2,9 +2,9 @@
 
 MobileNetV2 (all seventeen blocks, on 64 x 64 images), a ViT, a BERT (both of transformers, two layers, from a
 configuration) and a decoder with a KV cache over three steps; float and quantised; lowered to XNNPACK and run on this
-machine's runtime. One row per model and form: nodes measured / nodes in Python (quantised or edge, and lowered with the
-delegates' insides, against float) and on the device (delegates' insides by added outputs), and the rows that
-``Inspector.calculate_numeric_gap`` gives for the same run.
+machine's runtime. Two tables: per model and form the nodes measured / nodes in Python (quantised or edge, and lowered
+with the delegates' insides, against float) and on the device (delegates' insides by added outputs), and the rows that
+``Inspector.calculate_numeric_gap`` gives for the same run; then, stage by stage, why the others are not measured.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 import copy
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,50 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, list[tuple[Any, ...]]]]] = {
 }
 
 
-def row_of(name: str, quantise: bool) -> list[str]:
-    """Returns a row of the table."""
+WHY = {
+    "constants": ("constant", "computed from weights alone"),
+    "measured at another node": (
+        *("same value as", "measured at its outputs", "folded into its batch-norm: measured"),
+        *("integer codes: measured", "quantised as it is computed: measured", "inside a delegate: measured"),
+    ),
+    "steps within an operator": ("a step of …, measured at", "perhaps a step of …, measured at"),
+    "no values": ("memory planned", "inserted by"),
+}
+"""What the reasons of ``coverage`` begin with."""
+
+
+@dataclass
+class Row:
+    """One model in one form.
+
+    Attributes:
+        stages: Per stage, nodes, nodes measured, and how many are not measured, by reason.
+    """
+
+    name: str
+    form: str
+    stages: dict[str, tuple[int, int, dict[str, int]]]
+    worst: float
+    incumbent: str
+
+    def cells(self) -> list[str]:
+        """Returns its row of the first table."""
+        counts = [f"{measured} / {nodes}" for nodes, measured, _ in self.stages.values()]
+        return [self.name, self.form, *counts, f"{self.worst:.4f}", self.incumbent]
+
+    def reasons(self) -> Iterator[list[str]]:
+        """Yields its rows of the second table; reasons of no known kind stand as they are."""
+        for stage, (nodes, measured, reasons) in self.stages.items():
+            left, counts = dict(reasons), []
+            for begins in WHY.values():
+                kind = [reason for reason in left if reason.startswith(begins)]
+                counts.append(str(sum(left.pop(reason) for reason in kind)))
+            rest = "; ".join(f"{count} {reason}" for reason, count in left.items())
+            yield [self.name, self.form, stage, str(nodes), str(measured), *counts, rest or "0"]
+
+
+def row_of(name: str, quantise: bool) -> Row:
+    """Compiles a model, runs all of its stages, and counts."""
     torch.manual_seed(0)
     network, inputs = MODELS[name]()
     carry = len(inputs) > 1
@@ -130,12 +173,12 @@ def row_of(name: str, quantise: bool) -> list[str]:
             middle = "quantized" if quantise else "edge"
             rec.measure(inputs, stages=[middle, "lowered"], metrics=["mse", "cosine"], carry_state=carry)
             rec.device(inputs, reference="float", metrics=["mse", "cosine"], carry_state=carry)
-        cells = [_coverage(store, f"{stage} vs float") for stage in (middle, "lowered", "runtime")]
+        counted = {stage: _coverage(store, f"{stage} vs float") for stage in (middle, "lowered", "runtime")}
         worst = store.sql(
             "SELECT min(m.value) FROM metrics AS m JOIN overlays AS o USING (overlay_id) "
             "WHERE o.name = 'runtime vs float' AND m.metric = 'cosine'"
         ).fetchall()[0][0]
-    return [name, "quantised" if quantise else "float", *cells, f"{worst:.4f}", incumbent(program, inputs[0])]
+    return Row(name, "quantised" if quantise else "float", counted, worst, incumbent(program, inputs[0]))
 
 
 def _keep(live: dict[str, Any], stage: str, source: Any) -> None:
@@ -146,12 +189,12 @@ def _keep(live: dict[str, Any], stage: str, source: Any) -> None:
     live[stage] = source
 
 
-def _coverage(store: Any, overlay: str) -> str:
-    ((measured, nodes),) = store.sql(
-        "SELECT sum(c.measured), sum(c.nodes) FROM coverage AS c JOIN overlays AS o USING (overlay_id) "
+def _coverage(store: Any, overlay: str) -> tuple[int, int, dict[str, int]]:
+    ((nodes, measured, reasons),) = store.sql(
+        "SELECT c.nodes, c.measured, c.reasons FROM coverage AS c JOIN overlays AS o USING (overlay_id) "
         "WHERE o.name = ?", [overlay]
     ).fetchall()  # fmt: skip
-    return f"{measured} / {nodes}"
+    return nodes, measured, reasons
 
 
 def incumbent(program: Any, inputs: tuple[Any, ...]) -> str:
@@ -181,14 +224,24 @@ HEADER = ("model", "form", "quantised or edge", "lowered", "device", "worst cosi
 
 
 def main(names: list[str]) -> None:
-    print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}", flush=True)
+    rows = []
+    _print(HEADER, ["---"] * len(HEADER))
     for name in names or list(MODELS):
         for quantise in (False, True):
             try:
-                row = row_of(name, quantise)
+                rows.append(row_of(name, quantise))
             except Exception as error:
-                row = [name, "quantised" if quantise else "float", f"{type(error).__name__}: {error}"]
-            print(f"| {' | '.join(row)} |", flush=True)
+                _print([name, "quantised" if quantise else "float", f"{type(error).__name__}: {error}"])
+                continue
+            _print(rows[-1].cells())
+    header = ("model", "form", "stage", "nodes", "measured", *WHY, "else")
+    print()
+    _print(header, ["---"] * len(header), *(reasons for row in rows for reasons in row.reasons()))
+
+
+def _print(*rows: Sequence[str]) -> None:
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -53,17 +53,20 @@ def value_pairs(structure: Structure, reference: str, stage: str, method: str) -
     classes = _Classes(structure, method)
     pairs: list[Pair[Key]] = []
     same: dict[int, int] = {}
+    codes: set[int] = set()
     for members, refs in classes.compared(theirs, ours):
         chosen = _representatives(ours, members)
         holder = min(chosen, key=lambda value: (ours.role[value[0]] == "input", value))[0]
         same |= {node: holder for node, _ in members if node not in same}
+        if any(ours.op_type[node].startswith("quantize_") for node, _ in members):
+            codes.update(node for node, _ in members)
         if not refs:
             continue
         ref, ref_port = _representative(theirs, refs)
         for node, port in chosen:
             if ours.role[node] not in _NO_VALUE:
                 pairs.append(Pair((*theirs.key[ref], ref_port), (*ours.key[node], port), ref, node, port))
-    why = Unpaired(structure, reference, stage, theirs, ours, pairs, same)
+    why = Unpaired(structure, reference, stage, theirs, ours, pairs, same, codes)
     paired = {pair.ordinal for pair in pairs}
     for node, key in ours.key.items():
         if node not in paired and ours.role[node] in _MEASURED | CONSTANT:

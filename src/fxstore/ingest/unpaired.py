@@ -6,7 +6,7 @@ Names stand between backticks, so that reasons can be counted by kind.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fxstore.records import Structure
@@ -27,6 +27,7 @@ class Unpaired:
         ours: The nodes of the stage.
         pairs: What is compared.
         same: The node that stands for the value which a node of the stage holds, by ordinal.
+        codes: Nodes that hold what a node of the stage has quantised.
     """
 
     def __init__(
@@ -38,8 +39,9 @@ class Unpaired:
         ours: Nodes,
         pairs: Sequence[Pair[Any]],
         same: Mapping[int, int],
+        codes: Collection[int],
     ) -> None:
-        self._reference, self._theirs, self._ours, self._same = reference, theirs, ours, same
+        self._reference, self._theirs, self._ours, self._same, self._codes = reference, theirs, ours, same, codes
         self._paired = {pair.ordinal for pair in pairs}
         self._measured: dict[int, int] = {}
         for pair in pairs:
@@ -70,7 +72,7 @@ class Unpaired:
             return f"same value as `{self._ours.key[holder][1]}`"
         if holder != node:
             return self.reason(holder)
-        if op_type.startswith("quantize_"):
+        if node in self._codes or op_type.startswith("quantize_"):
             return "integer codes: measured where they are dequantised"
         if node in self._all_weights:
             return f"computed from weights alone, for `{self._reader(node)}`"

@@ -13,6 +13,7 @@ from fxstore.link.inferred import folded, merged, read_in_place, rewritten, same
 from fxstore.link.observed import observer
 from fxstore.link.packed import constant, layout
 from fxstore.link.pair import Link, Pair
+from fxstore.link.pieces import pieces
 from fxstore.link.placed import as_it_ran, same_place
 from fxstore.link.recorded import common_source, exact_source, identity
 from fxstore.link.run import Run
@@ -32,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     folded,
     merged,
     read_in_place,
+    pieces,
     rewritten,
     same_place,
     same_name,

@@ -79,9 +79,12 @@ def value_classes(run: Run, pairs: list[Pair]) -> Classes:
     for node in _handing_on(run, pairs):
         classes.join(classes.of(*run.inputs[node][0][:2]), classes.of(node), "identity")
     for pair in pairs:
-        for a, link, ports in _held(pair):
+        held = list(_held(pair))
+        for a, link, ports in held:
             for port in range(ports):
                 classes.join(classes.of(a, port), classes.of(link.dst, port), link.evidence)
+        for node in _copying(pair, {link.dst for _, link, _ in held}):
+            classes.join(classes.of(*run.inputs[node][0][:2]), classes.of(node), "identity")
     for node in _lone_copies(run, classes):
         classes.join(classes.of(*run.inputs[node][0][:2]), classes.of(node), "identity")
     return classes
@@ -138,6 +141,14 @@ def _handing_on(run: Run, pairs: list[Pair]) -> Iterator[int]:
             for node in nodes:
                 if run.passes_on(node) and all(link.inferred for link in links.get(node, ())):
                     yield node
+
+
+def _copying(pair: Pair, held: set[int]) -> Iterator[int]:
+    """Yields the steps of a decomposition that only copy what they read: nothing is written in place there."""
+    run = pair.run
+    for node in pair.later:
+        if run.op_type[node].endswith("_copy") and node not in held and run.passes_on(node):
+            yield node
 
 
 def _lone_copies(run: Run, classes: Classes) -> Iterator[int]:
@@ -207,9 +218,16 @@ def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
 
 
 def _same_shape(run: Run, a: int, b: int) -> bool:
-    """Tells whether two values may be equal: shapes and layouts are, and both are of floats, or of one other dtype."""
+    """Tells whether two values may be equal: shapes and layouts are, and both are numbers, or of one other dtype.
+
+    A position of 64 bits is a number, too: one that meets a float becomes one.
+    """
     if (a in run.otherwise_laid) != (b in run.otherwise_laid):
         return False
     one, other = run.dtype[a], run.dtype[b]
-    alike = one == other or one is None or other is None or ("float" in one and "float" in other)
+    alike = one == other or one is None or other is None or (_is_number(one) and _is_number(other))
     return alike and (run.shape[a] == run.shape[b] or run.shape[a] is None or run.shape[b] is None)
+
+
+def _is_number(dtype: str) -> bool:
+    return "float" in dtype or dtype == "int64"
