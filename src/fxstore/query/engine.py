@@ -17,6 +17,7 @@ from fxstore.metrics.definitions import METRICS
 from fxstore.query import arrivals, library
 from fxstore.query.kept import MOST_ROWS, Kept
 from fxstore.query.matching import arrow as matching
+from fxstore.query.reach import Reach
 from fxstore.store import Catalog, reading, shapes, sums
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Engine:
         self._loading = False
         self._whole: set[str] = set()
         self._digests: dict[Path, sums.Digests] = {}
+        self._reach = Reach(catalog.directory.root)
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
         self._kept = Kept(self._connection, catalog.find, 0 if memory_mb else MOST_ROWS)
         self._define_functions()
@@ -230,7 +232,7 @@ class Engine:
         self._opened.append(files)
         self.catalog.directory.fetch(files)
         good = not reading.odd(files) if self._loading else self._are_whole(files)
-        return files if good else [_DAMAGED]
+        return self._reach.paths(files) if good else [_DAMAGED]
 
     def _are_whole(self, files: list[str]) -> bool:
         """Compares files with their digests, each once: a flipped bit may be a number that is wrong, and no error."""
@@ -282,7 +284,7 @@ class Engine:
         self._connection.execute("INSERT INTO _known_metrics SELECT unnest(?), unnest(?), unnest(?)", columns)
 
     def _lock_down(self) -> None:
-        self._connection.execute("SET allowed_directories = ?", [[str(self.catalog.directory.root)]])
+        self._connection.execute("SET allowed_directories = ?", [[self._reach.root]])
         for setting, value in _SETTINGS.items():
             self._connection.execute(f"SET {setting} = {value}")
 

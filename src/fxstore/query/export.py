@@ -106,9 +106,12 @@ def _text_of(style: str) -> Callable[[pa.Table, Path], None]:
 def _duckdb(store: Store, run_id: str | None, path: Path) -> None:
     import duckdb
 
-    escaped = str(path).replace("'", "''")
     with duckdb.connect(":memory:") as connection:
-        connection.execute(f"ATTACH '{escaped}' AS exported (STORAGE_VERSION '{_STORAGE}')")
+        try:
+            connection.execute(f"ATTACH {_quoted(str(path))} AS exported (STORAGE_VERSION '{_STORAGE}')")
+        except duckdb.Error as error:
+            said = str(error).split("\n", 1)[0].removeprefix("IO Error: ")
+            raise UsageError(f"cannot write there: {said}", hint="give a path that may be written") from error
         for relation in store.schema().relations:
             if relation.kind != "view":
                 continue
@@ -122,8 +125,8 @@ def _duckdb(store: Store, run_id: str | None, path: Path) -> None:
         connection.execute("DETACH exported")
 
 
-def _quoted(comment: str) -> str:
-    return "'" + comment.replace("'", "''") + "'"
+def _quoted(said: str) -> str:
+    return "'" + said.replace("'", "''") + "'"
 
 
 PICTURES: Final = ("svg", "png", "pdf", "dot")
