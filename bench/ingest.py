@@ -53,7 +53,7 @@ class Inverted(nn.Module):
 
 def mobilenet_v2(small: bool) -> nn.Module:
     cin, layers = 32, [ConvBn(3, 32, stride=2)]
-    for expansion, channels, repeats, stride in BLOCKS[:2] if small else BLOCKS:
+    for expansion, channels, repeats, stride in BLOCKS[:1] if small else BLOCKS:
         for i in range(repeats):
             layers.append(Inverted(cin, channels, stride if i == 0 else 1, expansion))
             cin = channels
@@ -84,7 +84,7 @@ class Ingested:
 
 
 def ingested(small: bool) -> Ingested:
-    """Compiles MobileNetV2, or its first two blocks, and reads and links all stages."""
+    """Compiles MobileNetV2, or its first block, and reads and links all stages."""
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     inputs = (torch.randn(1, 3, 96, 96),)

@@ -96,8 +96,8 @@ def transformer() -> Case:
 def cases(quick: bool) -> Iterator[Case]:
     """Yields what is measured."""
     yield convolutions(64)
-    yield transformer()
     if not quick:
+        yield transformer()
         yield convolutions(256)
 
 

@@ -119,9 +119,9 @@ class Driver:
         self._empty = Path(url.removeprefix("file://")).parent / "empty.html"
         self._empty.write_text("<!doctype html><title>empty</title>", encoding="utf-8")
 
-    def measure(self) -> dict[str, float]:
-        """Opens the page, uses it and returns what that took."""
-        opened = [self._open() for _ in range(OPENED)]
+    def measure(self, times: int) -> dict[str, float]:
+        """Opens the page so many times, uses it and returns what that took."""
+        opened = [self._open() for _ in range(times)]
         walls, cpus, nothings = zip(*opened, strict=True)
         out = {"open": statistics.median(walls), "open cpu": min(cpus) - min(nothings)}
         self._page.evaluate(f"() => {{ {self._calls['fit']} }}")
@@ -174,10 +174,10 @@ def show(name: str, row: dict[str, float]) -> None:
 
 def figures(quick: bool) -> Iterator[Figure]:
     """Yields what the suite shows of the page: sizes, and CPU of Chromium's processes."""
-    rounds = 2 if quick else 3
+    rounds = 1 if quick else 3
     for nodes in (2_000,) if quick else (2_000, 10_000):
-        found = [dict(driven([nodes])) for _ in range(rounds)]
-        both = [(one[f"fxstore {nodes}"], one[f"plain {nodes}"]) for one in found]
+        took = [row for _, row in driven([nodes] * rounds, 3 if quick else OPENED)]
+        both = list(zip(took[::2], took[1::2], strict=True))
         mine, theirs = both[0]
         yield size("page", f"{nodes:,} nodes a pane, file", mine["size"], "a plain page", theirs["size"])
         for what in ("open", "pan", "click", "search"):
@@ -185,8 +185,12 @@ def figures(quick: bool) -> Iterator[Figure]:
             yield paired("page", f"{nodes:,} nodes a pane, {what}", "ms", "lower", "a plain page", (sides[0], sides[1]))
 
 
-def driven(sizes: Sequence[int]) -> Iterator[tuple[str, dict[str, float]]]:
-    """Builds, opens and drives every page; yields each one's name and what it took."""
+def driven(sizes: Sequence[int], opened: int = OPENED) -> Iterator[tuple[str, dict[str, float]]]:
+    """Builds, opens and drives every page; yields each one's name and what it took.
+
+    Args:
+        opened: How often each page is opened.
+    """
     from bench import chained
     from playwright.sync_api import sync_playwright
 
@@ -200,7 +204,7 @@ def driven(sizes: Sequence[int]) -> Iterator[tuple[str, dict[str, float]]]:
                 file = Path(folder) / f"{name}{nodes}.html"
                 file.write_text(html, encoding="utf-8")
                 browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-                yield f"{name} {nodes}", {"size": len(html), **Driver(browser, file.as_uri(), calls).measure()}
+                yield f"{name} {nodes}", {"size": len(html), **Driver(browser, file.as_uri(), calls).measure(opened)}
                 browser.close()
 
 

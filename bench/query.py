@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.arguments import options, positive
 from bench.figures import Figure, timed
-from bench.stores import make, records
+from bench.stores import made_stages, make, real_stages, records
 
 from fxstore import Store, connect
 from fxstore.store import Catalog, CommittedRun
@@ -41,7 +41,7 @@ def open_and_list(path: Path) -> None:
         store.runs().arrow()
 
 
-def asked(store: Store) -> dict[str, Callable[[], Any]]:
+def asked(store: Store, motif: str = "linear -> gelu -> linear") -> dict[str, Callable[[], Any]]:
     """Returns the questions, asked of a run in the middle of the store, by their titles."""
     count = len(store.runs())
     run = store.existing_run(f"nightly-{count // 2}")
@@ -53,7 +53,7 @@ def asked(store: Store) -> dict[str, Callable[[], Any]]:
         "worst, asked in SQL": lambda: store.sql(
             f"SELECT name, value FROM worst('cosine', run := '{run.run_id}')"
         ).arrow(),
-        "motif in one run": lambda: store.match("linear -> gelu -> linear", run=run.name).arrow(),
+        "motif in one run": lambda: store.match(motif, run=run.name).arrow(),
         "ancestors, 10 hops": lambda: store.ancestors(nid, 10).arrow(),
         "ancestors, all": lambda: store.ancestors(nid).arrow(),
         "op counts of all runs": lambda: store.sql("SELECT run_id, op_type, count(*) FROM nodes GROUP BY ALL").arrow(),
@@ -106,9 +106,9 @@ def figures(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         runs = 20 if quick else 1_000
-        make(path, runs)
+        make(path, runs, made_stages if quick else real_stages)  # exporting real ones takes 20 s
         with connect(path, read_only=True) as store:
-            found = asked(store)
+            found = asked(store, "linear -> relu -> sin" if quick else "linear -> gelu -> linear")
             run = store.existing_run(f"nightly-{runs // 2}")
             for title, relations in READ.items():
                 theirs = plain_reading(store, None if "runs" in title else run, relations)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -63,22 +63,33 @@ def _changed(graph: object, mark: str) -> object:
     return replace(graph, tables={**graph.tables, "nodes": nodes})  # type: ignore[attr-defined, type-var]
 
 
-def records(count: int) -> Iterator[RunRecord]:
-    """Yields so many runs, each of another variant."""
+def made_stages() -> tuple[Stage, ...]:
+    """Returns five stages of as many nodes that nothing exports: made within a second."""
+    from bench.link_speed import stages
+
+    return tuple(replace(stage, name=name) for stage, name in zip(stages(5, 2_000), STAGES, strict=True))
+
+
+def records(count: int, made: Callable[[], tuple[Stage, ...]] = real_stages) -> Iterator[RunRecord]:
+    """Yields so many runs, each of another variant.
+
+    Args:
+        made: Gives the stages.
+    """
     from fxstore.link import structure_of
 
-    stages = real_stages()
+    stages = made()
     linked = structure_of(stages)
     for number in range(count):
-        made = variant(stages, number)
-        graphs = tuple(graph for stage in made for graph in stage.graphs)
+        varied = variant(stages, number)
+        graphs = tuple(graph for stage in varied for graph in stage.graphs)
         rows = linked.tables["graphs"]
         place = rows.schema.get_field_index("graph_hash")
         hashes = pa.array([graph.fingerprint() for graph in graphs], pa.string())
         rows = rows.set_column(place, rows.schema.field(place), hashes)
         structure = Structure(graphs, {**linked.tables, "graphs": rows})
         yield RunRecord(
-            f"nightly-{number}", made, structure, (accuracy(0),), model="transformer", tags={"branch": "main"}
+            f"nightly-{number}", varied, structure, (accuracy(0),), model="transformer", tags={"branch": "main"}
         )
 
 
@@ -100,8 +111,12 @@ def accuracy(seed: int) -> Overlay:
     return Overlay("accuracy", "accuracy", "synthetic", table, better="higher")
 
 
-def make(path: Path, runs: int) -> Directory:
-    """Returns a store of so many runs at ``path``; an existing one of that size is taken as it is."""
+def make(path: Path, runs: int, made: Callable[[], tuple[Stage, ...]] = real_stages) -> Directory:
+    """Returns a store of so many runs at ``path``; an existing one of that size is taken as it is.
+
+    Args:
+        made: Gives the stages of which each run has a variant.
+    """
     directory = open_directory(path)
     found = sum(entry.name.startswith(RUN_PREFIX) for entry in directory.runs.iterdir())
     if found == runs:
@@ -110,12 +125,12 @@ def make(path: Path, runs: int) -> Directory:
     directory = open_directory(path)
     flush, parquet._flush = parquet._flush, lambda handle: None
     try:
-        templates = [_committed(directory, record) for record in records(min(runs, VARIANTS))]
+        templates = [_committed(directory, record) for record in records(min(runs, VARIANTS), made)]
         start = datetime(2026, 1, 1, tzinfo=UTC)
         shutil.rmtree(directory.runs)
         directory.runs.mkdir()
-        made = [_repeat(directory, templates[i % len(templates)], i, start) for i in range(runs)]
-        manifest.save(directory, made)
+        repeated = [_repeat(directory, templates[i % len(templates)], i, start) for i in range(runs)]
+        manifest.save(directory, repeated)
     finally:
         parquet._flush = flush
     return directory
