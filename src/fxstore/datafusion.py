@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import warnings
 from itertools import chain
 from typing import Any, Final
 
@@ -30,7 +31,8 @@ def register(context: Any, path: str | os.PathLike[str], *, prefix: str = "") ->
 
     Args:
         context: A ``datafusion.SessionContext``.
-        path: The store; of one at a URL, all files are brought here.
+        path: The store; of one at a URL, all files are brought here. One of thousands of runs should be compacted:
+            DataFusion opens all files of a relation at once.
         prefix: Begins the name of each view: for two stores in one context, or where ``nodes`` is a table already.
 
     Returns:
@@ -45,6 +47,7 @@ def register(context: Any, path: str | os.PathLike[str], *, prefix: str = "") ->
     found = portable.snapshot(path)
     atexit.register(found.directory.remove)
     found.directory.fetch(chain.from_iterable(found.files.values()))
+    _mind_the_limit(max(map(len, found.files.values())))
     views = portable.views(_DIALECT, _rewrite, prefix)
     for name, files in found.files.items():
         _put(context, prefix + name, ds.dataset(files, schema=found.schemas[name], format="parquet"))
@@ -67,6 +70,21 @@ def ask(context: Any, question: str, *, prefix: str = "", **values: str | float 
         UsageError: There is no such question, or it takes something else.
     """
     return context.sql(portable.question(question, values, _DIALECT, _rewrite, prefix))
+
+
+def _mind_the_limit(files: int) -> None:
+    """Warns where a relation has more files than this process may open: DataFusion opens all of them at once."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if files >= limit != resource.RLIM_INFINITY:
+        warnings.warn(
+            f"DataFusion will open {files:,} files at once, and this process may open {limit:,} files: "
+            "put runs together first (fxstore compact), or raise the limit (ulimit -n)",
+            stacklevel=3,
+        )
 
 
 def _put(context: Any, name: str, dataset: pa.dataset.Dataset) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import resource
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from fxstore import connect
 from fxstore.errors import StoreError, UsageError
 from fxstore.query import portable
 from fxstore.query.engine import RELATIONS
+from fxstore.store import parquet
 from tests.engines import odd
 from tests.engines.engines import ENGINES, WORKERS, Other, comparable, ours
 from tests.store.records import chain, graph, metric, node, overlay, run
@@ -203,6 +207,40 @@ def test_compacted_and_at_a_url_it_has_the_same_rows(engine: Other, tmp_path: Pa
     for prefix in ("compacted_", "there_"):
         for name in RELATIONS:
             assert comparable(engine.rows(f"SELECT * FROM {prefix}{name}")) == before[name], prefix + name
+
+
+@contextmanager
+def few_open_files(more: int) -> Iterator[None]:
+    """This process may open only so many files more than it has open now."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + more, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+@pytest.mark.parametrize("runs", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_compacted_store_opens_few_files(
+    engine: Other, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: int
+) -> None:
+    """Where each run has files of its own, DataFusion opens all of them at once."""
+    monkeypatch.setattr(parquet, "_flush", lambda handle: None)
+    values = [1 - number / (2 * runs) for number in range(runs)]
+    with connect(tmp_path / "store") as store:
+        for value in values:
+            store.commit(night(value, 10))
+        if "datafusion" in type(engine.session).__module__:
+            with few_open_files(80), pytest.warns(UserWarning, match=r"may open [0-9,]+ files.*fxstore compact"):
+                engine.register(tmp_path / "store", prefix="loose_")
+        assert store.compact(grace=0).runs == runs
+    with few_open_files(80):
+        engine.register(tmp_path / "store", prefix="many_")
+        counts = engine.ask("counts", prefix="many_").to_pylist()
+        history = engine.ask("history", prefix="many_", stage="edge", node="relu", metric="cosine")
+    assert [tuple(row.values()) for row in counts] == [("net", "edge", op, runs, 1, 1) for op in ("conv2d", "relu")]
+    assert history["value"].to_pylist() == values
 
 
 def test_wrong_uses_say_what_to_do(engine: Other, odd_store: Path, tmp_path: Path) -> None:
