@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fxstore import connect
+from fxstore import cli, connect
 from fxstore.errors import StoreError
+from fxstore.store.sealing import sealed
 from tests.query.conftest import tiny
 from tests.store.golden.make import EXPECTED, QUESTIONS, STORE, answers
 
@@ -68,3 +69,31 @@ def test_a_newer_format_is_refused_with_one_line(tmp_path: Path, format: object)
             connect(tmp_path / "store", read_only=read_only)
         assert "\n" not in str(error.value)
         assert error.value.hint == "upgrade it: pip install --upgrade fxstore"
+
+
+@pytest.mark.filterwarnings("always:.* is left out")
+@pytest.mark.parametrize("kind", ["run", "segment"])
+def test_a_run_of_a_newer_format_is_left_out_and_says_how_to_read_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """A newer fxstore wrote into a store of format 1; what this one knows stays readable."""
+    with connect(tmp_path / "store") as store:
+        run_id = store.commit(tiny("newer"))
+        if kind == "segment":
+            store.compact(grace=0)
+        store.commit(tiny("known"))
+    path = next(
+        (tmp_path / "store").glob(f"runs/run_id={run_id}/run.json" if kind == "run" else "segments/*/runs.json")
+    )
+    said = {**json.loads(path.read_text("utf-8")), "format": 2}
+    del said["sha256"]
+    path.write_text(sealed(json.dumps(said)), "utf-8")
+    for verb, code in (("runs", 0), ("verify", 1)):
+        assert cli.run([verb, "--store", str(tmp_path / "store"), "--format", "csv"]) == code
+        shown = capsys.readouterr()
+        assert ("known" in shown.out) == (verb == "runs")
+        lines = [*shown.err.splitlines(), *shown.out.splitlines()]
+        (told,) = (line for line in lines if "upgrade" in line)
+        assert "it has format 2, and this fxstore reads up to 1: upgrade it: pip install --upgrade fxstore" in told
+        assert ".py" not in shown.err
+        assert "ingest its runs again" not in told

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 import click
 
 from fxstore.errors import FxstoreError
+
+_PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class _Verbs(click.Group):
@@ -114,7 +117,8 @@ def run(arguments: Sequence[str] | None = None, within: object = None) -> int:
     """
     try:
         given = None if arguments is None else list(arguments)
-        code = fxstore.main(args=given, standalone_mode=False, obj=within)
+        with _warnings_in_one_line():
+            code = fxstore.main(args=given, standalone_mode=False, obj=within)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except FxstoreError as error:
@@ -139,6 +143,22 @@ def run(arguments: Sequence[str] | None = None, within: object = None) -> int:
         where = f": {error.filename}" if error.filename else ""
         click.echo(f"fxstore: {_one_line(error.strerror or str(error))}{_one_line(where)}", err=True)
         return 1
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Tells our own warnings as errors are told, without a line of our code; those of others stay as they are."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], filename: str, *place: Any, **more: Any) -> None:
+            if category is UserWarning and filename.startswith(_PACKAGE):
+                click.echo(f"fxstore: {_one_line(str(message))}", err=True)
+            else:
+                shown(message, category, filename, *place, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _say(message: str, hint: str | None, code: int, arguments: Sequence[str] | None) -> None:

@@ -78,7 +78,7 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     for text in given:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise UsageError(f"{option} {text!r} is not of the form key=value")
+            raise UsageError(f"{option} {text!r} is not of the form key=value", hint="write it as in green=true")
         found[key] = value
     return found
 

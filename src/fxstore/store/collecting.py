@@ -77,7 +77,9 @@ def collect(
     if keep_last is not None and keep_last < 1:
         raise UsageError(f"keep_last cannot be {keep_last}", hint="it is how many runs of each model stay: 1 or more")
     if tags and keep_last is None:
-        raise UsageError("keep_tag alone keeps everything", hint="say how many others to keep: keep_last=30")
+        raise UsageError(
+            "keep_tag alone keeps everything", hint="say how many others to keep: keep_last=30, or --keep-last 30"
+        )
     with alone(directory):
         _put_back(directory)
         catalog = Catalog(directory, quiet=True)

@@ -37,6 +37,7 @@ from fxstore.errors import StoreError
 from fxstore.store import parquet, reading
 
 FORMAT: Final = 1
+UPGRADE: Final = "upgrade it: pip install --upgrade fxstore"
 MEMORY: Final = ":memory:"
 # Engines that read Parquet know this form, and open only the runs that a query asks for.
 RUN_PREFIX: Final = "run_id="
@@ -187,7 +188,9 @@ def _open(directory: Directory, shown: str) -> Directory:
             f"{shown!r} is not a store: it has no FORMAT file", hint="give a store, or a path that does not exist yet"
         )
     elif directory.read_only:
-        raise StoreError(f"no store at {shown!r}", hint="ingest a run first, or open it without read_only")
+        raise StoreError(
+            f"no store at {shown!r}", hint="check the path; the first run that is ingested, or merged, makes a store"
+        )
     else:
         _create(directory)
     if not directory.read_only and not os.access(root, os.W_OK | os.X_OK):
@@ -214,7 +217,7 @@ def check_format(path: Path, shown: str) -> None:
     if type(version) is not int or not 1 <= version <= FORMAT:
         raise StoreError(
             f"the store {shown!r} has format {version!s:.60}; this fxstore reads up to {FORMAT}",
-            hint="upgrade it: pip install --upgrade fxstore",
+            hint=UPGRADE,
         )
 
 

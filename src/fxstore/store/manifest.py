@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from fxstore.store import parquet, reading, sealing
 from fxstore.store.directory import FORMAT, RUN_PREFIX, Directory, replace
-from fxstore.store.runs import CommittedRun, check, checked
+from fxstore.store.runs import CommittedRun, check, check_format, checked
 
 # Runs that may be missing in the manifest before a writer adds them: reading one run.json takes about 0.1 ms.
 _BEHIND: Final = 64
@@ -77,8 +77,7 @@ def from_said(found: Any) -> dict[str, CommittedRun]:
     Raises:
         ValueError, KeyError, TypeError, IndexError: It holds none.
     """
-    if found["format"] != FORMAT:
-        raise ValueError(f"format {found['format']}")
+    check_format(found["format"])
     columns = [found["runs"][name] for name in _OWN]
     _check_columns(columns)
     shared = [tuple(checked({name: one[name] for name in _SHARED}).values()) for one in found["shared"]]

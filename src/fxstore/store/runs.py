@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from fxstore import tables
 from fxstore.store import reading, sealing
-from fxstore.store.directory import FORMAT
+from fxstore.store.directory import FORMAT, UPGRADE
 
 # As text in the order of time, and as every engine reads it.
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
@@ -64,9 +64,18 @@ class CommittedRun(NamedTuple):
             ValueError, KeyError, TypeError: The text does not describe one.
         """
         found = {"content": "", **reading.parsed(text)}
-        if found["format"] > FORMAT:
-            raise ValueError(f"format {found['format']}")
+        check_format(found["format"])
         return cls(**checked({name: found[name] for name in cls._fields}))
+
+
+def check_format(format: object) -> None:
+    """Raises where what describes runs is of a format that this fxstore does not know.
+
+    Raises:
+        ValueError: It is.
+    """
+    if type(format) is not int or format > FORMAT:
+        raise ValueError(f"it has format {format!r:.20}, and this fxstore reads up to {FORMAT}: {UPGRADE}")
 
 
 def check(name: str, value: object) -> None:

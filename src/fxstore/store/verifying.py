@@ -12,7 +12,7 @@ import pyarrow as pa
 from fxstore import tables
 from fxstore.store import listing, reading, shapes, sums
 from fxstore.store.catalog import Catalog
-from fxstore.store.directory import RELATIONS, Directory
+from fxstore.store.directory import RELATIONS, UPGRADE, Directory
 from fxstore.store.failing import unreadable
 from fxstore.store.runs import CommittedRun
 from fxstore.store.segments import as_given, by_run
@@ -120,7 +120,11 @@ def needed(catalog: Catalog) -> dict[Path, tuple[list[str], list[str]]]:
 
 
 def _problem(directory: Directory, path: Path, why: str, run_ids: Iterable[str]) -> Problem:
-    return Problem(path.relative_to(directory.root).as_posix(), why, tuple(run_ids), _AGAIN)
+    return Problem(path.relative_to(directory.root).as_posix(), why, tuple(run_ids), _advice(why))
+
+
+def _advice(why: str) -> str:
+    return f"this fxstore is older than what wrote it: {UPGRADE}" if UPGRADE in why else _AGAIN
 
 
 def _left_out(catalog: Catalog) -> Iterator[Problem]:
@@ -128,7 +132,7 @@ def _left_out(catalog: Catalog) -> Iterator[Problem]:
     for run_id, why in catalog.damaged.items():
         yield _problem(directory, directory.run(run_id), why, [run_id])
     for name, why in catalog.unread.items():
-        yield Problem(f"segments/{name}", why, (), f"its runs are not readable: {_AGAIN}")
+        yield Problem(f"segments/{name}", why, (), f"its runs are not readable: {_advice(why)}")
 
 
 def _contradictions(catalog: Catalog, bad: set[str]) -> Iterator[tuple[str, str]]:
