@@ -1,31 +1,27 @@
 // One pane: a canvas that shows the graphs of one stage. It knows nothing of other panes.
 
 import { Backdrop } from "./backdrop.js";
-import { Emitter } from "./emitter.js";
+import { PaneCamera } from "./camera.js";
 import { attachGestures } from "./gestures.js";
 import { hatchesOf } from "./hatch.js";
 import { nodeUnder, targetUnder } from "./hit.js";
 import { Labels } from "./label.js";
-import { NEAR, levelOf, typicalHeight } from "./lod.js";
+import { levelOf } from "./lod.js";
 import { paintClosed } from "./paintclosed.js";
 import { paintBlocks, paintEdges, paintFrames, paintTitles } from "./paintgraph.js";
 import { inScene, markBox, paintMarks } from "./paintmarks.js";
 import { paintNodes } from "./paintnodes.js";
-import { boxAround } from "./picture.js";
 import { watchSize } from "./sizes.js";
 import { styleOf } from "./coloring.js";
 import { titleUnder, titlesIn } from "./titles.js";
-import { between, centred, fitted, notBeyond, opening, panned, toScene, toScreen, visibleBox, zoomed } from "./viewport.js";
+import { panned, toScene, toScreen, visibleBox, zoomed } from "./viewport.js";
 import { visible } from "./visible.js";
 
-const MOVE_MS = 220;
 const SETTLE_MS = 90;
 const CHEAP_MS = 7;
-const EDGE_PX = 40;
 const DOUBLE_MS = 250;
-const LEGIBLE = 0.42;
 
-export class PaneViewer extends Emitter {
+export class PaneViewer extends PaneCamera {
   /**
    * @param {{scene: import("./scene.js").Scene, pane: number, mount: HTMLElement, theme: import("./themes.js").Theme,
    *   coloring: import("./coloring.js").Coloring}} options
@@ -35,11 +31,8 @@ export class PaneViewer extends Emitter {
   }
 
   constructor({ scene, pane, mount, theme, coloring }) {
-    super();
-    this.scene = scene;
-    this.pane = scene.panes[pane];
+    super(scene, pane, mount.ownerDocument.defaultView);
     this.document = mount.ownerDocument;
-    this.window = this.document.defaultView;
     this.canvas = this.document.createElement("canvas");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
@@ -48,12 +41,7 @@ export class PaneViewer extends Emitter {
     mount.append(this.canvas);
     this.context = this.canvas.getContext("2d", { alpha: false });
     this.backdrop = new Backdrop(() => this.document.createElement("canvas"));
-    this.height = typicalHeight(scene.height, this.pane.first, this.pane.end);
-    this.size = { width: 0, height: 0 };
-    this.view = null;
     this.titles = [];
-    /** @type {(size: import("./viewport.js").Size) => import("./place.js").Box} what it opens with, at that size */
-    this.openingBox = () => this.pane.extent;
     this.marks = { selection: null, ranks: new Map(), hits: null, hover: -1, edge: -1, reach: null };
     this.ink = {
       scene,
@@ -103,70 +91,6 @@ export class PaneViewer extends Emitter {
     this.redraw();
   }
 
-  /** As if moved by hand. @param {import("./viewport.js").View} view */
-  moveTo(view) {
-    this.#byHand(view);
-  }
-
-  /** Shows a view as it is. @param {import("./viewport.js").View} view */
-  setView(view) {
-    this.#set(view);
-  }
-
-  /** @param {import("./viewport.js").View} view @param {boolean} [animate] */
-  goTo(view, animate = true) {
-    this.#move(view, animate);
-  }
-
-  zoomToFit() {
-    this.measure();
-    this.#move(fitted(this.pane.extent, this.size));
-  }
-
-  /** @param {number} factor around the middle */
-  zoomBy(factor) {
-    this.#byHand(zoomed(this.view, this.size.width / 2, this.size.height / 2, factor));
-  }
-
-  /** @param {number} dx @param {number} dy pixels */
-  panBy(dx, dy) {
-    this.#byHand(panned(this.view, dx, dy));
-  }
-
-  /**
-   * Moves to a node, unless it is in view already.
-   * @param {number} node
-   * @param {{least?: number, widest?: number, animate?: boolean}} [how] least: scale; widest: of the boxes that are to
-   *   fit in at it, here and in other panes
-   */
-  reveal(node, { least = 0, widest = this.scene.width[node], animate = true } = {}) {
-    if (!this.size.width) return void (this.pending = { node, least, widest });
-    const view = this.motion?.to ?? this.view;
-    const whole = Math.max(LEGIBLE, (this.size.width - marginOf(this.size.width)) / widest);
-    const scale = Math.max(view.scale, Math.min(least, whole));
-    if (scale === view.scale && this.inView(node, view)) return;
-    this.#move(centred(this.scene.x[node], this.scene.y[node], scale, this.size), animate);
-  }
-
-  /** Moves so that several nodes are in view, where they can be read then; else to the second. @param {number[]} nodes */
-  revealAll(nodes) {
-    if (!this.view) return;
-    const view = fitted(boxAround(this.scene, nodes), this.size, EDGE_PX, this.view.scale);
-    if (levelOf(view.scale, this.height) === NEAR) this.#move(view);
-    else this.reveal(nodes[1]);
-  }
-
-  /**
-   * @param {number} node
-   * @param {import("./viewport.js").View} [view]
-   * @returns {boolean} whether its middle is well within the pane
-   */
-  inView(node, view = this.view) {
-    const [x, y] = toScreen(view, this.scene.x[node], this.scene.y[node]);
-    const within = (at, extent) => at >= marginOf(extent) && at <= extent - marginOf(extent);
-    return within(x, this.size.width) && within(y, this.size.height);
-  }
-
   /** @param {number} x @param {number} y pixels within the canvas @returns {number} the node there, or -1 */
   nodeAt(x, y) {
     return this.view ? nodeUnder(this.scene, this.pane, this.view, x, y) : -1;
@@ -184,11 +108,6 @@ export class PaneViewer extends Emitter {
     return markBox(this.ink, this.view, node, 0);
   }
 
-  /** @returns {boolean} whether its boxes carry text at the present scale */
-  get legible() {
-    return levelOf(this.view?.scale ?? 0, this.height) === NEAR;
-  }
-
   /** Takes the size that its canvas has come to have, before the browser tells. */
   measure() {
     if (this.view && this.#take({ width: this.canvas.clientWidth, height: this.canvas.clientHeight })) this.redraw();
@@ -199,22 +118,15 @@ export class PaneViewer extends Emitter {
     if (this.#take(size)) this.#frame();
   }
 
-  /** Follows the canvas: what is in the middle of its upper edge stays there. @returns {boolean} whether it has changed */
+  /** Follows the canvas. @returns {boolean} whether it has changed */
   #take({ width, height }) {
     const same = width === this.size.width && height === this.size.height;
     if (!width || !height || (same && this.ratio === this.window.devicePixelRatio)) return false;
-    const first = !this.view;
-    const moved = (width - this.size.width) / 2;
-    this.size = { width, height };
     this.ratio = this.window.devicePixelRatio;
     this.canvas.width = Math.round(width * this.ratio);
     this.canvas.height = Math.round(height * this.ratio);
-    this.view = first ? opening(this.openingBox(this.size), this.size) : panned(this.view, moved, 0);
-    const follow = (view) => panned(view, moved, 0);
-    if (this.motion) Object.assign(this.motion, { from: follow(this.motion.from), to: follow(this.motion.to) });
     this.backdrop.stale = true;
-    if (this.pending) this.reveal(this.pending.node, { ...this.pending, animate: false });
-    this.pending = null;
+    this.resized({ width, height });
     return true;
   }
 
@@ -264,8 +176,8 @@ export class PaneViewer extends Emitter {
 
   #gestures() {
     return {
-      pan: (dx, dy) => this.#byHand(panned(this.view, dx, dy)),
-      zoom: (x, y, factor) => this.#byHand(zoomed(this.view, x, y, factor)),
+      pan: (dx, dy) => this.moveTo(panned(this.view, dx, dy)),
+      zoom: (x, y, factor) => this.moveTo(zoomed(this.view, x, y, factor)),
       click: (x, y) => this.#click(this.targetAt(x, y)),
       double: (x, y) => this.#double(this.targetAt(x, y)),
       hover: (x, y) => this.#point(this.targetAt(x, y), x, y),
@@ -297,15 +209,19 @@ export class PaneViewer extends Emitter {
     else if (kind === "none") this.zoomToFit();
   }
 
-  /** Moves, but never to where nothing is. */
-  #byHand(view) {
-    this.#set(notBeyond(view, this.size, this.pane.extent, EDGE_PX));
-    this.emit("moved", { view: this.view });
-  }
-
   #point({ kind, number }, x, y) {
     this.#hover(kind === "node" ? number : -1, x, y);
     this.canvas.style.cursor = kind === "none" ? "" : "pointer";
+  }
+
+  /** As of the camera. */
+  unpoint() {
+    if (this.marks.hover >= 0) this.#hover(-1, 0, 0);
+  }
+
+  /** As of the camera: not where each step had to be drawn anew. @param {import("./viewport.js").View} view */
+  isSmooth(view) {
+    return this.backdrop.cost <= CHEAP_MS || this.backdrop.fits(view, this.size, this.pane.extent);
   }
 
   #hover(node, x, y) {
@@ -316,29 +232,12 @@ export class PaneViewer extends Emitter {
     if (changed) this.redraw();
   }
 
-  /** Shows a view at once and ends what is moving. */
-  #set(view) {
-    this.motion = null;
-    this.view = view;
-    if (this.marks.hover >= 0) this.#hover(-1, 0, 0);
-    this.redraw();
-  }
-
-  /** Moves to a view, step by step where that is wanted and smooth: not where each step had to be drawn anew. */
-  #move(view, animate = true) {
-    const still = this.window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const costly = this.backdrop.cost > CHEAP_MS && !this.backdrop.fits(view, this.size, this.pane.extent);
-    if (!animate || still || costly) return this.#set(view);
-    this.motion = { from: this.view, to: view, began: this.window.performance.now() };
-    this.redraw();
-  }
-
   #frame() {
     this.window.cancelAnimationFrame(this.frame);
     this.frame = null;
     if (!this.view) return;
     if (this.window.devicePixelRatio !== this.ratio) return this.resize(this.size);
-    this.#advance();
+    this.advance();
     this.#refresh();
     const { context, ratio, size, view } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -346,15 +245,6 @@ export class PaneViewer extends Emitter {
     this.titles = this.#paintTitles(context, view, size);
     paintMarks(context, this.ink, this.pane, view, size, levelOf(view.scale, this.height), this.marks);
     this.emit("painted", { view });
-  }
-
-  #advance() {
-    if (!this.motion) return;
-    const { from, to, began } = this.motion;
-    const part = (this.window.performance.now() - began) / MOVE_MS;
-    this.view = between(from, to, part, this.size);
-    if (part >= 1) this.motion = null;
-    else this.redraw();
   }
 
   /** Draws the backdrop anew where it must be, or, while the scale changes and drawing is slow, a little later. */
@@ -395,9 +285,4 @@ export class PaneViewer extends Emitter {
     paintClosed(context, this.ink, this.pane, box, scale);
     paintNodes(context, this.ink, nodes, level, scale);
   }
-}
-
-/** @param {number} extent of a pane @returns {number} how near its border is too near */
-function marginOf(extent) {
-  return Math.min(EDGE_PX, extent / 6);
 }
