@@ -203,6 +203,22 @@ def test_a_damaged_file_there_is_noticed(local: Store, there: str) -> None:
             store.worst("cosine", run=bad)
 
 
+@pytest.mark.parametrize(
+    "name", ["..", ".", "x\0y", "n" * 300, "a\\b", "_tag.\0", "_tag." + "n" * 300, "\ud800", "C:x"]
+)
+def test_a_server_that_lists_what_no_store_has(
+    local: Store, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"memory:/{tmp_path}/store"
+    upload(local, url)
+    memory = type(fsspec.core.url_to_fs(url)[0])
+    listed = memory.ls
+    monkeypatch.setattr(memory, "ls", lambda self, path, **more: [*listed(self, path, **more), f"{path}/{name}"])
+    with connect(url) as store:
+        assert len(store.runs()) == len(local.runs())
+        assert not store.verify().problems
+
+
 @pytest.mark.parametrize("scheme", ["s3", "memory", "file"])
 def test_what_is_no_store(scheme: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     base = request.getfixturevalue("server") if scheme == "s3" else f"{scheme}://{tmp_path}"

@@ -8,6 +8,7 @@ DuckDB only ever sees local files.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -25,6 +26,8 @@ from fxstore.store.directory import RUN_PREFIX, Directory, check_format
 _ADVICE: Final = "see whether the URL is right, and whether what it needs (network, credentials) is there"
 LISTED_S: Final = 5.0
 """Seconds for which a listing is taken as it is."""
+# Of runs, tags and segments. A server may list anything, and what it lists is made here.
+_NAME: Final = re.compile(r"[\w%=~-][\w%=~.-]{0,254}", re.ASCII)
 _DESCRIBES: Final = {"runs": "run.json", "segments": segments.DESCRIPTION}
 
 
@@ -78,7 +81,8 @@ class Mirror(Directory):
             return set()
         except Exception as error:  # of whatever library the file system needs
             raise unreachable(self.url, error) from error
-        return {str(name).rstrip("/").rpartition("/")[2] for name in found} - {"", kind}
+        names = (str(name).rstrip("/").rpartition("/")[2] for name in found)
+        return {name for name in names if _NAME.fullmatch(name) and name != kind}
 
     def _describe(self) -> None:
         """Brings the manifest, and what describes runs and segments that are not in it."""
