@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,10 +80,51 @@ def test_a_layout_is_an_order_of_axes_and_costs_no_value() -> None:
     assert laid_out.like(x.to_sparse(), y).layout == torch.sparse_coo
 
 
-def test_what_the_runtime_refuses_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_runtime_refuses_says_where() -> None:
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 1), torch.nn.BatchNorm2d(4))
     _, program = compiled(model, inputs()[1], False)
     with pytest.raises(DeviceError) as caught:
         run_pte(bytes(program.buffer), [("forward", [inputs()[1]])])
-    assert "KernelCall failed at instruction" in (caught.value.hint or "")
-    assert "arg 10" not in (caught.value.hint or "")
+    assert "KernelCall failed at instruction" in str(caught.value)
+    assert "arg 10" not in str(caught.value)
+
+
+def test_a_backend_that_is_not_on_this_machine_is_named_and_costs_no_other_number() -> None:
+    demo = pytest.importorskip("executorch.exir.backend.test.op_partitioner_demo")
+
+    class Product(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return torch.sin(torch.mm(x, x) + x)
+
+    x = torch.ones(2, 2)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        from executorch.exir import to_edge
+
+        exported = torch.export.export(Product(), (x,))
+        lowered = to_edge(exported).to_backend(demo.AddMulPartitionerDemo())
+        with fxstore.connect(":memory:") as store:
+            with store.record("demo") as rec:
+                rec.stage("float", exported)
+                rec.stage("lowered", copy.deepcopy(lowered.exported_program()))
+                rec.stage("runtime", lowered.to_executorch())
+                rec.measure((x,), metrics=["max_abs"])
+                rec.device((x,), reference="float")
+            (note,) = rec.run.notes
+            inside = store.sql("SELECT value FROM worst('max_abs', n := 99) WHERE path <> ''").fetchall()
+    assert "BackendWithCompilerDemo is not registered" in note
+    assert set(inside) == {(0.0,)}
+
+
+def test_an_input_that_a_trace_was_not_made_with_is_where_the_error_starts(tmp_path: Path) -> None:
+    x, _ = inputs()
+    exported, program = compiled(Net(), x, True)
+    run = run_pte(bytes(program.buffer), [("forward", [x])])
+    (tmp_path / "a.etdp").write_bytes(run.etdump)
+    (tmp_path / "a.bin").write_bytes(run.debug)
+    stages = {"float": exported, "runtime": program}
+    with fxstore.connect(":memory:") as store:
+        for given, wanted in ((x, []), (x + 1, [("x", 1.0)])):
+            run_ = store.ingest(stages, etdump=tmp_path / "a.etdp", debug_buffer=tmp_path / "a.bin", inputs=[(given,)])
+            found = store.first_bad("max_abs", 1e-3, run=run_.run_id).fetchall()
+            assert [(row[2], pytest.approx(row[3], rel=1e-5)) for row in found if not row[-1]] == wanted

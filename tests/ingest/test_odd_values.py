@@ -279,7 +279,7 @@ def test_weights_that_wrap_others_are_weights() -> None:
         want = np.mean((as_numpy(coarse(x)) - as_numpy(model(x))) ** 2)
     found = measured(export(model, x), program, (x,))
     assert found["relu"][0] == pytest.approx(want, rel=1e-6)
-    assert found["dequantize_affine"] == (None, "computed from weights alone, for `linear`")
+    assert found["dequantize_affine"] == (None, "computed from weights alone: for `linear`")
     before = state.digest(program)
     assert {"0.weight.qdata", "0.weight.scale", "0.bias"} <= before.keys()
     program.state_dict["0.weight"].scale.mul_(2)

@@ -57,15 +57,15 @@ def test_a_step_names_its_operator_and_where_that_one_is_measured(store: Any) ->
     found = rows(store, "runtime vs float")
     measured = {name for name, _, _, _, value, _, _ in found if value is not None}
     (softmax,) = [reason for _, op, _, _, _, reason, _ in found if op == "_softmax"]
-    told, _, where = softmax.partition(", measured at ")
-    assert told == "a step of `scaled_dot_product_attention`"
+    told, _, where = softmax.partition(", at ")
+    assert told == "part of an operator that is measured as a whole: `scaled_dot_product_attention`"
     assert where.strip("`") in measured
 
 
 def test_weights_name_what_reads_them(store: Any) -> None:
     found = rows(store, "quantized vs float")
     told = [reason for _, op, _, _, _, reason, _ in found if op == "dequantize_per_channel"]
-    readers = [reason.removeprefix("computed from weights alone, for ").strip("`") for reason in told]
+    readers = [reason.removeprefix("computed from weights alone: for ").strip("`") for reason in told]
     assert {op for name, op, *_ in found if name in readers} == {"conv2d", "linear"}
     assert len(set(readers)) == len(told) > 3
 
@@ -74,5 +74,5 @@ def test_coverage_counts_reasons_without_the_names_in_them(store: Any) -> None:
     ((reasons,),) = store.sql(
         "SELECT c.reasons FROM coverage AS c JOIN overlays AS o USING (overlay_id) WHERE o.name = 'quantized vs float'"
     ).fetchall()
-    assert reasons["computed from weights alone, for …"] >= 2
+    assert reasons["computed from weights alone"] >= 2
     assert not [reason for reason in reasons if "`" in reason]

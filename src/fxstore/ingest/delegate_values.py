@@ -84,6 +84,18 @@ def port_values(attached: Attached, found: Sequence[Delegate]) -> dict[Key, Arra
     return values
 
 
+def passed_inputs(top: Graph, attached: Attached, found: Sequence[Delegate]) -> dict[Key, Array]:
+    """Returns the inputs of a program that it passes to a delegate as they are: what it was really given."""
+    names, roles = (top.nodes[column].to_pylist() for column in ("name", "role"))
+    values: dict[Key, Array] = {}
+    for delegate in found:
+        uses = [edge for edge in top.edges.to_pylist() if edge["dst"] == delegate.call and edge["dst_arg"] != "0"]
+        for edge, logged in zip(uses, delegate.passed(attached) or (), strict=False):
+            if roles[edge["src"]] == "input" and logged.array is not None:
+                values[top.path, names[edge["src"]], 0] = logged.array
+    return values
+
+
 def dequantised(graph: Graph, values: Mapping[Key, Array]) -> dict[Key, Array]:
     """Returns what each dequantize in a graph gives whose codes are known: ``(code - zero_point) * scale``."""
     rows = graph.nodes.select(["name", "op_type", "attrs"]).to_pylist()

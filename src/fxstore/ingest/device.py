@@ -20,8 +20,9 @@ _FIRST_BUFFER = 1 << 26
 _LARGEST_BUFFER = 1 << 32
 _GROWTH = 8
 _ERROR_LENGTH = 400
-_CAUSE = re.compile(r"\[\w+\.\w+:\d+\] (?!.*cpuinfo)(?=.*\bfail)", re.IGNORECASE)
+_CAUSE = re.compile(r"\[\w+\.\w+:\d+\] (?!.*cpuinfo)(?=.*(\bfail|not registered|not found))", re.IGNORECASE)
 _CAUSES = 3
+_CAUSE_LENGTH = 160
 _CODE = re.compile(r"error:\s*0x([0-9a-fA-F]+)")
 # ``executorch::runtime::Error``.
 _MEANINGS = {
@@ -181,7 +182,7 @@ def _device_error(failure: subprocess.CompletedProcess[bytes]) -> DeviceError:
     causes = [line for line in lines if _CAUSE.match(line)]
     how = f"signal {-failure.returncode}" if failure.returncode < 0 else f"exit code {failure.returncode}"
     message = f"the runtime failed ({how}): {told[:_ERROR_LENGTH]}{_meaning(told)}"
-    return DeviceError(message, hint="; ".join(causes[-_CAUSES:])[:_ERROR_LENGTH] or None)
+    return DeviceError("; ".join([message, *(cause[:_CAUSE_LENGTH] for cause in causes[-_CAUSES:])]))
 
 
 def _meaning(told: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fxstore.ingest.attach import Attached, EmittedGraph, Latency, attach, emitted_graph
-from fxstore.ingest.delegate_values import Delegate, called_delegates, port_values
+from fxstore.ingest.delegate_values import Delegate, called_delegates, passed_inputs, port_values
 from fxstore.ingest.etdump import Array, Block, Dump, Event
 from fxstore.ingest.event_rows import EventRows
 from fxstore.ingest.handles import INSTRUCTION
@@ -143,7 +143,8 @@ class Emitted(Method):
         """As :meth:`Method.values`, by the instructions' own nodes, and inside delegates of their ports."""
         attached = self.attached(block)
         values, missing = named(self.place.graph, attached)
-        return values | port_values(attached, self.delegates), missing
+        passed = passed_inputs(self.place.graph, attached, self.delegates)
+        return values | passed | port_values(attached, self.delegates), missing
 
 
 @dataclass

@@ -106,7 +106,7 @@ def compare_logged(
         with Held(wanted.budget_bytes) as held:
             missing = right.hold(given.samples[number], held, state)
             comparison = compared.comparison(held, missing, wanted.metrics, "cumulative", number)
-            known = {**values, **_fed(top, inputs[number])}
+            known = {**_fed(top, inputs[number]), **values}
             for key, value in known.items():
                 comparison.take(key, value, notes.get(key))
             keys = [pair.value for pair in compared.pairs]
@@ -128,7 +128,7 @@ def _missing(structure: Structure, stage: str, method: str, top: Graph) -> Mappi
 
 
 def _fed(top: Graph, inputs: Sequence[Any]) -> dict[Key, Array]:
-    """Returns the values of the inputs: what the program was given, which the runtime does not log."""
+    """Returns what the program was given; the runtime logs of it only what it passes on to a delegate."""
     from fxstore.ingest.values import to_array
 
     places = {f"input:{i}": value for i, value in enumerate(inputs) if hasattr(value, "detach")}

@@ -1,6 +1,6 @@
 """Why a value of one stage is not compared with another's, where that is known before anything runs.
 
-Names stand between backticks, so that reasons can be counted by kind.
+Names stand between backticks behind a colon, so that reasons can be counted by kind.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ class Unpaired:
             return "measured at its outputs"
         holder = self._same.get(node, node)
         if holder in self._paired:
-            return f"same value as `{self._ours.key[holder][1]}`"
+            return f"same value as another node: `{self._ours.key[holder][1]}`"
         if holder != node:
             return self.reason(holder)
         if node in self._codes or op_type.startswith("quantize_"):
             return "integer codes: measured where they are dequantised"
         if node in self._all_weights:
-            return f"computed from weights alone, for `{self._reader(node)}`"
+            return f"computed from weights alone: for `{self._reader(node)}`"
         return self._step(node) or self._unmatched.get(node) or f"no value in {self._reference} to compare with"
 
     def _step(self, node: int) -> str | None:
@@ -85,10 +85,10 @@ class Unpaired:
         if not origins:
             return None
         origin = next((one for one in origins if one in self._measured), origins[0])
-        said = f"{'' if sure else 'perhaps '}a step of `{self._theirs.key[origin][1]}`"
+        said, name = f"{'' if sure else 'perhaps '}part of an operator", self._theirs.key[origin][1]
         if origin not in self._measured:
-            return f"{said}, whose value is nowhere in this stage"
-        return f"{said}, measured at `{self._ours.key[self._measured[origin]][1]}`"
+            return f"{said} whose value is nowhere in this stage: `{name}`"
+        return f"{said} that is measured as a whole: `{name}`, at `{self._ours.key[self._measured[origin]][1]}`"
 
     def _origins(self, node: int, inferred: bool) -> list[int]:
         """Returns the operators of the reference that a node became from, the last first.

@@ -1,2 +1,3 @@
 -- A reason without the names in it, so that those of one kind are counted together.
-CREATE MACRO _kind_of_reason(p_reason) AS coalesce(regexp_replace(p_reason, '`[^`]*`', '…', 'g'), 'no data');
+CREATE MACRO _kind_of_reason(p_reason) AS
+    coalesce(regexp_replace(regexp_replace(p_reason, ': [^:`]*`.*$', ''), '`[^`]*`', '…', 'g'), 'no data');

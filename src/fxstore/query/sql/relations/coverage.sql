@@ -37,4 +37,4 @@ COMMENT ON COLUMN coverage.stage IS 'The stage.';
 COMMENT ON COLUMN coverage.nodes IS 'Nodes of the stage that could have a value.';
 COMMENT ON COLUMN coverage.measured IS 'Those with a value; NaN and infinity are values.';
 COMMENT ON COLUMN coverage.not_measured IS 'Those without.';
-COMMENT ON COLUMN coverage.reasons IS 'Reason, with … for the nodes that it names, to number of nodes without a value; no data where the overlay does not mention them.';
+COMMENT ON COLUMN coverage.reasons IS 'Reason, without the nodes that it names, to number of nodes without a value; no data where the overlay does not mention them.';
