@@ -278,6 +278,13 @@ def test_what_is_forged_is_not_merged(store: Store, tmp_path: Path, name: str) -
         assert not other.directory.graph(bad.graph_hashes[0]).exists()
 
 
+@pytest.mark.parametrize("name", ["no rows", "rows of another graph", "edges of no node"])
+def test_a_page_of_a_forged_graph_is_one_line(store: Store, name: str) -> None:
+    forged(store, *ROWS[name])
+    with connect(store.path) as reader, pytest.raises(StoreError, match="edges to nodes that it does not have"):
+        reader.compare(run="bad").html()
+
+
 def test_one_hash_of_two_graphs(store: Store, tmp_path: Path) -> None:
     """What is here stays as it is; equal rows in other bytes are the same graph."""
     bad = store.existing_run("bad")

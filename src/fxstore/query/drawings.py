@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from fxstore.errors import StoreError
 from fxstore.layout import Drawing, Folding, Sides, draw
 from fxstore.render.boxes import box_size
 from fxstore.store import Directory
@@ -125,8 +126,13 @@ def drawn(nodes: pa.Table, edges: pa.Table, beside: Places | None = None) -> Dra
             ``side``, where it has these columns.
         edges: The same.
         beside: Centre of each node's counterpart in a drawing beside which it will stand, None where it has none.
+
+    Raises:
+        StoreError: An edge is from or to no node, as in a file that was forged.
     """
     pairs = list(zip(edges["src"].to_pylist(), edges["dst"].to_pylist(), strict=True))
+    if any(not 0 <= end < nodes.num_rows for pair in pairs for end in pair):
+        raise StoreError("a graph has edges to nodes that it does not have", hint="ingest that run again")
     has_side = "side" in nodes.column_names
     side = sides(nodes["side"].to_pylist() if has_side else sides_of(nodes["role"].to_pylist()))
     if "width" in nodes.column_names:

@@ -110,7 +110,7 @@ def _take(directory: Directory, theirs: Catalog, run: CommittedRun, known: dict[
     """Takes one run in; returns False where it came in meanwhile, is gone there, or cannot be read.
 
     Args:
-        known: The numbers of nodes of graphs that were found good, for :func:`fxstore.store.shapes.contradiction`.
+        known: What was found good, for :func:`fxstore.store.shapes.contradiction`.
     """
     for tries_left in reversed(range(_TRIES)):
         try:

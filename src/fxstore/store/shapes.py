@@ -31,12 +31,15 @@ def contradiction(
 
     Args:
         own: Its overlays and metrics.
-        known: The numbers of nodes of graphs that were found good before; those that are found good now are added.
+        known: The numbers of nodes of what was found good before; what is found good now is added.
     """
     try:
         for graph in set(run.graph_hashes) - known.keys():
             known[graph] = _check_graph(directory.graph(graph))
-        _check_structure(directory.structure(run.structure_hash), run, known)
+        seen = " ".join((run.structure_hash, *run.graph_hashes))
+        if known.get(seen) != run.nodes:
+            _check_structure(directory.structure(run.structure_hash), run, known)
+            known[seen] = run.nodes
         _check_range("metrics", own["metrics"]["ordinal"], run.nodes)
         _check_range("metrics", own["metrics"]["ref"], run.nodes)
         _check_range("metrics", own["metrics"]["overlay"], own["overlays"].num_rows)
