@@ -205,7 +205,7 @@ def rows(whole: Path) -> dict[str, dict[str, list[str]]]:
         return {relation: by_run(opened, relation) for relation in RELATIONS}
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_question_over_all_runs_believes_a_flipped_bit(
     store: Store, rows: dict[str, dict[str, list[str]]], data: st.DataObject
