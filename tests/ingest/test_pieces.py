@@ -87,7 +87,7 @@ def test_where_an_output_has_no_piece_none_is_guessed() -> None:
     program, core = decomposed(Steps(), x)
     found = measured(x, float=program, core=core)
     pieces = [(value, reason) for op, value, _, reason in found.values() if op == "squeeze"]
-    assert pieces == [(None, "a step of `unbind`, whose value is nowhere in this stage")] * 2
+    assert pieces == [(None, "part of an operator whose value is nowhere in this stage: `unbind`")] * 2
     assert {value for op, value, *_ in found.values() if op == "mm"} == {0.0}
 
 
