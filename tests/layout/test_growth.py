@@ -26,6 +26,12 @@ def nested_skips(nodes: int) -> Graph:
     return plain(nodes, chain + [(i, nodes - 1 - i) for i in range(nodes // 2 - 1)])
 
 
+def weighted(nodes: int) -> Graph:
+    """Operators beside each other that take one value, a weight and a bias each."""
+    places = range(3, nodes, 3)
+    return plain(nodes, [e for i in places for e in ((0, i), (i - 2, i), (i - 1, i))])
+
+
 def many_outputs(nodes: int) -> Graph:
     half = nodes // 2
     chain = [(i, i + 1) for i in range(half - 1)]
@@ -48,6 +54,7 @@ SHAPES: dict[str, Callable[[int], Graph]] = {
     "parameters": lambda n: plain(
         n, [(i, n // 2 + i) for i in range(n // 2)] + [(i, i + 1) for i in range(n // 2, n - 1)]
     ),
+    "operators with weights": weighted,
     "u-net": lambda n: graphs.u_net(n // 6),
     "nested skips": nested_skips,
     "many outputs": many_outputs,

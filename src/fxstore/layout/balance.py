@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from fxstore.layout.grid import SPINE, Grid
 from fxstore.layout.ordering import Ordering
 
+MOST_BESIDE = 120
+"""In a block with more cells in a row side inputs stay where they are: each would take time for all of them."""
+
 
 def joins(grid: Grid) -> list[tuple[int, int, list[int]]]:
     """Returns cells that several side inputs join, the lowest first.
@@ -19,7 +22,9 @@ def joins(grid: Grid) -> list[tuple[int, int, list[int]]]:
         side inputs.
     """
     free = [False] * len(grid.row)
-    found = []
+    found: list[tuple[int, int, list[int]]] = []
+    if max(map(len, grid.rows), default=0) > MOST_BESIDE:
+        return found
     for row in grid.rows:
         for v in row:
             above = [grid.upper[k] for k in grid.above[v]]

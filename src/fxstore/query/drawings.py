@@ -23,7 +23,7 @@ from fxstore.render.boxes import box_size
 from fxstore.store import Directory
 
 # Part of the file's path: raise it when the layout or the boxes change, so that graphs are drawn anew.
-_VERSION: Final = 11
+_VERSION: Final = 12
 _ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes", "stub")
 SIDES: Final = ("forward", "saved for backward", "backward")
 """Of a training step, by the numbers of a column ``side``."""
