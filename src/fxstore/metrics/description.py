@@ -9,11 +9,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.metrics.blocks import Floats, blocks, dot
+from fxstore.metrics.blocks import BLOCK, Floats, blocks, dot
 from fxstore.metrics.operands import Array, NoNumberError, operand
 
 BINS: Final = 64
-# Below this, a table of all pairs of bins is larger than what is counted.
+# Below the second, a table of all pairs of bins is larger than what is counted; much above it, it hardly matters.
+_COUNTED: Final = 4 * BLOCK
 _IN_PAIRS: Final = 1 << 13
 # A mean's square over the variance, beyond which sums of squares leave too few digits to the deviation.
 _FAR: Final = 4.0
@@ -77,13 +78,17 @@ def _distribution(finite: Array, low: float, high: float) -> tuple[float, float,
     width = high / BINS - low / BINS
     has_bins = width != 0.0 and math.isfinite(1.0 / width) and math.isfinite(high - low)
     counts = np.zeros(BINS + 1, np.int64)
+    bins = np.empty(min(_COUNTED, finite.size), np.uint8)
     sums = _Sums()
     with np.errstate(all="ignore"):
         for block, room in blocks(finite):
             if has_bins:
                 np.subtract(block, low, out=room)
                 np.multiply(room, 1.0 / width, out=room)
-                counts += _counts(room.astype(np.uint8))
+                at = sums.size % _COUNTED
+                bins[at : at + room.size] = room
+                if at + room.size == bins.size or sums.size + room.size == finite.size:
+                    counts += _counts(bins[: at + room.size])
             sums.add(block)
     return *sums.mean_and_std(), _folded(counts.tolist()) if has_bins else [finite.size]
 
@@ -125,7 +130,7 @@ def _counts(bins: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     found: npt.NDArray[np.int64] = np.bincount(bins[even:], minlength=BINS + 1)
     if even:
         pairs = np.bincount(bins[:even].view(np.uint16), minlength=(BINS + 1) << 8).reshape(BINS + 1, 256)
-        found += pairs.sum(axis=1) + pairs.sum(axis=0)[: BINS + 1]
+        found += np.add.reduce(pairs, 1) + np.add.reduce(pairs, 0)[: BINS + 1]
     return found
 
 
