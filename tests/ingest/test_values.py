@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,33 @@ def test_streaming_hands_over_each_value_while_it_runs() -> None:
     assert not missing
     assert ("linear", 32) in seen
     assert dict(seen).keys() == {key[1] for key in capture_values(program, (x,)).values}
+
+
+def test_an_input_is_gone_once_nothing_needs_it() -> None:
+    """Of a large input there is one copy less while the rest runs."""
+    from fxstore.ingest.interpreting import Recorder, run_module
+
+    class Chain(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return ((x + 1) * 2).sin()
+
+    alive: dict[str, bool] = {}
+    inputs = [torch.ones(3)]
+    held = weakref.ref(inputs[0])
+    recorder = Recorder(lambda key, give, size: alive.update({key[1]: held() is not None}))
+    run_module(recorder, fx.symbolic_trace(Chain()), inputs)
+    assert not inputs
+    assert alive == {"x": True, "add": True, "mul": False, "sin": False}
+
+
+def test_a_value_that_is_not_copied_is_in_c_order() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    assert np.shares_memory(to_array(x, copy=False), x.numpy())
+    assert not np.shares_memory(to_array(x), x.numpy())
+    for turned in (x.t(), x[:1].expand(4, 3), x.to(torch.complex64).conj(), torch.ones(2, dtype=torch.bfloat16)):
+        array = to_array(turned, copy=False)
+        assert array.flags.c_contiguous
+        assert array.tolist() == turned.tolist()
 
 
 def test_dtypes_are_widened_where_numpy_has_none() -> None:

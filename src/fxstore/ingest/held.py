@@ -36,11 +36,11 @@ class Held:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def put(self, key: Key, array: Array, described: Description | None = None) -> None:
-        """Takes an array, which must not be changed afterwards, and what it is like, where that is known."""
+        """Takes an array, and what it is like, where that is known; a view of other memory is copied."""
         self._descriptions[key] = described
         if array.nbytes <= self._left:
             self._left -= array.nbytes
-            self._arrays[key] = array
+            self._arrays[key] = array if array.flags.owndata else array.copy()
             return
         try:
             path = self._path()

@@ -138,6 +138,18 @@ class _Run(fx.Interpreter):
         self.extra_traceback = False
         self._path = path
         self._recorder = recorder
+        self._inputs: Iterator[Any] = iter(())
+
+    def run_on(self, inputs: list[Any]) -> Any:
+        """Runs the graph on flat inputs; takes each out of the list, so that it is gone once nothing needs it."""
+        inputs.reverse()
+        self._inputs = _taken_out(inputs)
+        return self.run(enable_io_processing=False)
+
+    def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns the next input."""
+        self.args_iter = self._inputs
+        return super().placeholder(target, args, kwargs)
 
     def run_node(self, n: fx.Node) -> Any:
         """Runs one node and records what it gives."""
@@ -184,6 +196,11 @@ class _Run(fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
 
+def _taken_out(values: list[Any]) -> Iterator[Any]:
+    while values:
+        yield values.pop()
+
+
 @dataclass(frozen=True)
 class _Nested:
     module: fx.GraphModule | Module
@@ -191,7 +208,7 @@ class _Nested:
     recorder: Recorder
 
     def __call__(self, *args: Any) -> Any:
-        return _Run(self.module, self.path, self.recorder).run(*args, enable_io_processing=False)
+        return _Run(self.module, self.path, self.recorder).run_on([*args])
 
 
 @dataclass(frozen=True)
@@ -224,7 +241,8 @@ def run_program(
             values.append(_state(program, str(spec.target), spec.kind == InputKind.PARAMETER, state))
             if spec.kind == InputKind.BUFFER:
                 buffers[str(spec.target)] = values[-1]
-    outputs = _Run(program.graph_module, path, recorder).run(*values, enable_io_processing=False)
+    del inputs, rest
+    outputs = _Run(program.graph_module, path, recorder).run_on(values)
     if state is not None:
         state.update(buffers)
         for written, spec in zip(outputs, program.graph_signature.output_specs, strict=False):
@@ -236,12 +254,12 @@ def run_program(
 def run_module(
     recorder: Recorder,
     module: fx.GraphModule | Module,
-    inputs: Sequence[Any],
+    inputs: list[Any],
     state: MutableMapping[str, Any] | None = None,
 ) -> None:
-    """Runs a graph module on copies of its buffers; ``state`` as for :func:`run_program`."""
+    """Runs a graph module on copies of its buffers, and empties the inputs; ``state`` as for :func:`run_program`."""
     with _private_buffers(module, state):
-        _Run(module, "", recorder).run(*inputs, enable_io_processing=False)
+        _Run(module, "", recorder).run_on(inputs)
         if state is not None:
             state.update(module.named_buffers())
 

@@ -116,7 +116,7 @@ class Reference:
         from fxstore.ingest.values import stream_values
 
         def take(key: Key, give: Give, size: int) -> None:
-            array = give(copy=key in self._needed)
+            array = give(copy=False)
             found = described.take(key, array) if described is not None else None
             if key in self._needed:
                 held.put(key, array, found)

@@ -109,7 +109,7 @@ def measure(
         for name, measured in pair.measure(one).items():
             found[name] = judged(measured, one)
     as_given = left is reference and right is value and left.dtype == right.dtype
-    return Found(found, as_given and pair.extent.identical and _same_signs(left, right))
+    return Found(found, as_given and pair.extent.identical and _same_bits(left, right))
 
 
 def judged(measured: Measured, asked: Asked) -> Measured:
@@ -174,8 +174,12 @@ class _Pair:
         return Measured(None, "non_finite", _counts(self.extent) or "the function's number", number)
 
 
-def _same_signs(left: Array, right: Array) -> bool:
-    return left.dtype.kind in "iub" or (left.dtype.kind == "f" and np.array_equal(np.signbit(left), np.signbit(right)))
+def _same_bits(left: Array, right: Array) -> bool:
+    """Tells equal numbers from those that differ in the sign of a zero."""
+    if left.dtype.kind != "f":
+        return left.dtype.kind in "iub"
+    bits = f"u{left.itemsize}"
+    return left.itemsize <= np.dtype(np.float64).itemsize and np.array_equal(left.view(bits), right.view(bits))
 
 
 def _failed(name: str, error: Exception) -> Measured:
