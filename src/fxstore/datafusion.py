@@ -14,14 +14,18 @@ import os
 import warnings
 from itertools import chain
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from sqlglot import exp
 
+from fxstore.errors import UsageError
 from fxstore.query import portable
 
 # The nearest that sqlglot knows: where NULLs sort, and how an anti join is said.
 _DIALECT: Final = "postgres"
+# What was registered in each context, which may be replaced.
+_OURS: Final[WeakKeyDictionary[Any, set[str]]] = WeakKeyDictionary()
 
 
 def register(context: Any, path: str | os.PathLike[str], *, prefix: str = "") -> tuple[str, ...]:
@@ -40,7 +44,7 @@ def register(context: Any, path: str | os.PathLike[str], *, prefix: str = "") ->
 
     Raises:
         StoreError: There is no store at the path.
-        UsageError: The prefix cannot begin a name.
+        UsageError: The prefix cannot begin a name, or the context has a table of such a name that is not a store's.
     """
     import pyarrow.dataset as ds
 
@@ -49,6 +53,7 @@ def register(context: Any, path: str | os.PathLike[str], *, prefix: str = "") ->
     found.directory.fetch(chain.from_iterable(found.files.values()))
     _mind_the_limit(max(map(len, found.files.values())))
     views = portable.views(_DIALECT, _rewrite, prefix)
+    _claim(context, [*(prefix + name for name in (*found.files, *found.tables)), *views])
     for name, files in found.files.items():
         _put(context, prefix + name, ds.dataset(files, schema=found.schemas[name], format="parquet"))
     for name, table in found.tables.items():
@@ -85,6 +90,17 @@ def _mind_the_limit(files: int) -> None:
             "put runs together first (fxstore compact), or raise the limit (ulimit -n)",
             stacklevel=3,
         )
+
+
+def _claim(context: Any, names: list[str]) -> None:
+    """Raises where a name is a table of the user's, which would be gone."""
+    ours = _OURS.setdefault(context, set())
+    for name in names:
+        if name not in ours and context.table_exist(name):
+            raise UsageError(
+                f"the context has a table {name!r} already", hint='name the store\'s otherwise: prefix="a_"'
+            )
+    ours.update(names)
 
 
 def _put(context: Any, name: str, dataset: pa.dataset.Dataset) -> None:

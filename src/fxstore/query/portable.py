@@ -30,6 +30,7 @@ CHAIN: Final = "_chain"
 _BASES: Final = ("_runs", "_stages", "_known_metrics")
 _OF_ALL: Final = "_all_files"
 _OPTIONAL: Final = frozenset({"model"})
+_NUMBERS: Final = frozenset({"by"})
 _PREFIX: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|")
 # Longer chains of ancestors than any compiler records.
 _LONGEST: Final = 64
@@ -119,10 +120,18 @@ def question(
         raise UsageError(f"there is no question {name!r}", hint=f"there are {', '.join(questions())}")
     query = questions()[name]
     asked = {found.name for found in query.find_all(exp.Placeholder)}
-    missing, unknown = asked - values.keys() - _OPTIONAL, values.keys() - asked
+    given = {key for key, value in values.items() if value is not None}
+    missing, unknown = asked - given - _OPTIONAL, values.keys() - asked
     if missing or unknown:
         wrong = f"needs {sorted(missing)[0]}" if missing else f"has no {sorted(unknown)[0]}"
         raise UsageError(f"the question {name!r} {wrong}", hint=f"it takes {', '.join(sorted(asked)) or 'nothing'}")
+
+    for key in sorted(given):
+        if isinstance(values[key], str) == (key in _NUMBERS):
+            kind = "a number" if key in _NUMBERS else "a text"
+            raise UsageError(
+                f"{key} is {kind}, not {values[key]!r:.60}", hint=f"{key}=0.01" if key in _NUMBERS else None
+            )
 
     def fill(node: exp.Expression) -> exp.Expression:
         return _literal(values.get(node.name)) if isinstance(node, exp.Placeholder) else node
