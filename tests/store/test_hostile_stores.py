@@ -264,6 +264,7 @@ def test_a_file_of_other_columns_is_damage(store: Store, name: str) -> None:
                 if name not in ("a text for a key", "a key of another run"):
                     assert reader.sql(f"FROM {relation}").fetchall()
             assert reader.worst("cosine", run="good").fetchall()
+            assert reader.duckdb().sql("SELECT name FROM nodes JOIN metrics USING (nid)").fetchall()
     store.compact(grace=0)
     assert store.worst("cosine", run="good").fetchall()
 

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Final
 
-from fxstore.store import reading, sums
+from fxstore.store import reading, shapes, sums
 from fxstore.store.catalog import Catalog
 from fxstore.store.directory import Directory, temporary
 from fxstore.store.verifying import needed
@@ -64,5 +64,6 @@ def _copy_folder(folder: Path, names: list[str], target: Path) -> str | None:
                 shutil.copyfileobj(source, file)
     except OSError as error:
         return f"{error.filename}: {error.strerror}"
-    damage = sums.damaged(target / name for name in names)
+    files = [target / name for name in names]
+    damage = sums.damaged(files) or shapes.misshapen(files)
     return next((f"{folder / path.name}: {why}" for path, why in damage.items()), None)
