@@ -101,6 +101,8 @@ def test_colours_are_offered_in_order_and_chosen(drawn: Drawn) -> None:
         older = page_model(store, result=store.worst("cosine", overlay="one"))
         assert (older.colors[0].name, older.colors[0].metric) == ("one", "cosine")
         assert page_model(store, result=store.worst("cosine", overlay="one"), color_by="two").colors[0].name == "two"
+        of_one_stage = [color.name for color in page_model(store, stages=["a"]).colors]
+        assert of_one_stage == ["one", "one", "time", "two"]  # what tells nothing of what is on the page comes last
         with pytest.raises(QueryError, match="no overlay or metric 'tim'") as error:
             names("tim")
         assert error.value.hint == "did you mean 'time'?"

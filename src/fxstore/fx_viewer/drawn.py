@@ -12,7 +12,7 @@ from fxstore.fx_viewer.captured import CapturedPane
 from fxstore.fx_viewer.models import GraphBlock, GraphEdge, GraphNode, GraphPart
 from fxstore.layout import draw
 from fxstore.query.aligned import aligned
-from fxstore.query.drawings import sides, sides_of
+from fxstore.query.drawings import drawn_modules, sides, sides_of
 from fxstore.query.stored import Sets, StoredGraph
 from fxstore.render.boxes import lines_size
 from fxstore.render.model import DrawnGraph, Pane
@@ -55,7 +55,7 @@ def _drawn(graph: StoredGraph, pane: CapturedPane, labels: Mapping[str, tuple[st
     sizes = [lines_size(*labels[pane.ids[nid]]) for nid in graph.nodes["nid"].to_pylist()]
     pairs = list(zip(graph.edges["src"].to_pylist(), graph.edges["dst"].to_pylist(), strict=True))
     roles = graph.nodes["role"].to_pylist()
-    drawing = draw(sizes, pairs, graph.nodes["module_path"].to_pylist(), sides(sides_of(roles)))
+    drawing = draw(sizes, pairs, drawn_modules(graph.nodes), sides(sides_of(roles)))
     boxes = np.array(sizes, np.float32).reshape(-1, 2)
     nodes = graph.nodes
     for axis, name in enumerate(("width", "height")):

@@ -13,11 +13,10 @@ import pyarrow as pa
 
 from fxstore.layout import Drawing, agrees, align, stretched
 from fxstore.layout.model import Floats
-from fxstore.query.drawings import Places, drawn
+from fxstore.query.drawings import QUANTISING, Places, drawn
 from fxstore.render.model import DrawnGraph, Pane
 
 _GIVEN: Final = frozenset({"placeholder", "get_attr"})
-_QUANTISING: Final = ("quantize_", "dequantize_", "choose_qparams")
 _LEVEL: Final = 0.95
 """Where fewer operators would stand level with those in the panes before, rows are taken over from these, too."""
 Place = tuple[float, float]
@@ -67,7 +66,7 @@ def _aside(panes: Sequence[Pane]) -> Iterator[int]:
     """Yields what computes nothing of its own: what a graph is given, and what quantises."""
     for graph in (graph for pane in panes for graph in pane.graphs):
         for nid, op, kind in zip(*(graph.nodes[name].to_pylist() for name in ("nid", "op", "op_type")), strict=True):
-            if op in _GIVEN or (kind or "").startswith(_QUANTISING):
+            if op in _GIVEN or (kind or "").startswith(QUANTISING):
                 yield nid
 
 

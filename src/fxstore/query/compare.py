@@ -118,6 +118,7 @@ def page_model(
             changes,
             color_by or _asked_overlay(result, known),
             answer is not None and "change" in answer.columns,
+            visible,
         ),
         answer=answer,
         highlight=[nid for nid in named if nid in visible],

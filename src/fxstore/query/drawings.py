@@ -23,14 +23,16 @@ from fxstore.render.boxes import box_size
 from fxstore.store import Directory
 
 # Part of the file's path: raise it when the layout or the boxes change, so that graphs are drawn anew.
-_VERSION: Final = 12
+_VERSION: Final = 13
 _ARRAYS: Final = ("x", "y", "points", "offsets", "feedback", "block_boxes", "stub")
 SIDES: Final = ("forward", "saved for backward", "backward")
 """Of a training step, by the numbers of a column ``side``."""
 _FORWARD: Final = frozenset({"forward", "forward_output"})
 _BACKWARD: Final = frozenset({"backward", "backward_output", "tangent"})
+QUANTISING: Final = ("quantize_", "dequantize_", "choose_qparams")
+"""How the names of operators begin that a quantiser puts in."""
 Places = Sequence[tuple[float, float] | None]
-_DECIDING: Final = ("side", "module_path", "width", "height")
+_DECIDING: Final = ("side", "module_path", "op_type", "width", "height")
 _FOLDS: Final = tuple(field.name for field in fields(Folding))
 
 
@@ -139,7 +141,17 @@ def drawn(nodes: pa.Table, edges: pa.Table, beside: Places | None = None) -> Dra
         sizes = list(zip(nodes["width"].to_pylist(), nodes["height"].to_pylist(), strict=True))
     else:
         sizes = box_sizes(nodes)
-    return draw(sizes, pairs, nodes["module_path"].to_pylist(), side, beside)
+    return draw(sizes, pairs, drawn_modules(nodes), side, beside)
+
+
+def drawn_modules(nodes: pa.Table) -> list[str | None]:
+    """Returns the module in whose box each node is drawn, None where it stands with its neighbours.
+
+    A later export says of what a quantiser put in that it came from the model itself, the module ``''``: drawn there,
+    it would cut every box around it in two.
+    """
+    rows = zip(nodes["module_path"].to_pylist(), nodes["op_type"].to_pylist(), strict=True)
+    return [path or (None if (kind or "").startswith(QUANTISING) else path) for path, kind in rows]
 
 
 def sides(numbers: Sequence[int | None]) -> Sides | None:

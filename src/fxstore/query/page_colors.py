@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 from fxstore.errors import QueryError
@@ -21,8 +21,12 @@ def colors_of(
     changes: Sequence[ColorBy],
     color_by: str | None,
     changes_first: bool,
+    visible: Set[int],
 ) -> tuple[ColorBy, ...]:
-    """Returns what can colour the nodes: accuracy, training steps, the rest and changes, or what is asked for first."""
+    """Returns what can colour the nodes: accuracy, training steps, the rest and changes, or what is asked for first.
+
+    What tells nothing of the nodes that are ``visible`` comes last.
+    """
     offered: dict[tuple[str, str], ColorBy] = {}
     order: dict[tuple[str, str], tuple[object, ...]] = {}
     describing = _describing(numbers)
@@ -31,21 +35,25 @@ def colors_of(
             continue
         key = (one.overlay, one.metric)
         accuracy = one.kind == "accuracy"
-        first = color_by in key, accuracy and one.metric == "cosine", accuracy
-        order[key] = (*(not wanted for wanted in first), -one.number, one.metric)
+        order[key] = (not (accuracy and one.metric == "cosine"), not accuracy, -one.number, one.metric)
         offered[key] = _merged(offered.get(key), one)
     for step in steps:
         key = (step.name, step.metric)
         offered[key] = step
-        order[key] = (color_by not in key, True, False, -math.inf, step.name)
+        order[key] = (True, False, -math.inf, step.name)
     for change in changes:
         key = (change.name, change.metric)
         offered[key] = change
-        order[key] = (color_by not in key, not changes_first, not changes_first, -math.inf, change.name)
+        order[key] = (not changes_first, not changes_first, -math.inf, change.name)
     if color_by is not None and not any(color_by in key for key in offered):
         known = dict.fromkeys(name for pair in offered for name in pair)
         raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=hints.among(color_by, known))
-    return tuple(offered[key] for key in sorted(offered, key=lambda key: order[key])[:_MOST_COLORS])
+    ranked = sorted(offered, key=lambda key: (color_by not in key, not _tells(offered[key], visible), *order[key]))
+    return tuple(offered[key] for key in ranked[:_MOST_COLORS])
+
+
+def _tells(color: ColorBy, visible: Set[int]) -> bool:
+    return not (visible.isdisjoint(color.values) and visible.isdisjoint(color.texts))
 
 
 def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
