@@ -330,3 +330,17 @@ def test_a_store_that_cannot_be_read_is_not_said_to_be_the_one_that_is_written(s
     (store.path / "runs").write_text("")
     with connect(tmp_path / "other") as other, pytest.raises(StoreError, match=r"cannot read the store .*/store'"):
         other.merge(store.path)
+
+
+def test_runs_that_were_lost_are_not_none(store: Store) -> None:
+    """A collection would take their graphs away."""
+    graphs = contents(store.path / "graphs")
+    shutil.rmtree(store.path / "runs")
+    for work in (
+        lambda opened: opened.runs().fetchall(),
+        lambda opened: opened.verify(),
+        lambda opened: opened.gc(grace=0),
+    ):
+        with connect(store.path) as opened, pytest.raises(StoreError, match="No such file or directory"):
+            work(opened)
+    assert contents(store.path / "graphs") == graphs

@@ -182,7 +182,8 @@ def _open(directory: Directory, shown: str) -> Directory:
         check_format(root / "FORMAT", shown)
         if not directory.read_only:  # what copies a store may leave out what is empty
             for name in set(FOLDERS) - set(os.listdir(root)):
-                (root / name).mkdir(exist_ok=True)
+                if name != "runs" or not has_content(root):  # runs that were lost are not none
+                    (root / name).mkdir(exist_ok=True)
     elif root.is_dir() and any(entry.name not in _BEFORE_FORMAT for entry in root.iterdir()):
         raise StoreError(
             f"{shown!r} is not a store: it has no FORMAT file", hint="give a store, or a path that does not exist yet"
@@ -202,6 +203,11 @@ FOLDERS: Final = ("runs", "segments", "graphs", "structures", "empty", ".staging
 """The directories that every store has."""
 # What another process that creates the same store may have made before its FORMAT.
 _BEFORE_FORMAT: Final = frozenset(FOLDERS)
+
+
+def has_content(root: Path) -> bool:
+    """Tells whether there are graphs in a store."""
+    return (root / "graphs").is_dir() and any((root / "graphs").iterdir())
 
 
 def check_format(path: Path, shown: str) -> None:

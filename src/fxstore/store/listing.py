@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fxstore.store.directory import ASIDE, Directory
+from fxstore.store.directory import ASIDE, Directory, has_content
 
 # While others commit all the time, one listing is as good as the next.
 _LOOKS: Final = 3
@@ -34,7 +34,7 @@ def listed(path: Path) -> frozenset[str]:
         try:
             found = frozenset(os.listdir(path))
         except FileNotFoundError:
-            if not (path.parent / "FORMAT").exists():
+            if not (path.parent / "FORMAT").exists() or has_content(path.parent):
                 raise
             found = frozenset()  # what copies a store may leave out what is empty
         if changed(path) == before:
