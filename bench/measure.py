@@ -1,7 +1,7 @@
 """What measuring costs: ``python -m bench.measure time|memory``.
 
 ``time``: CPU time of ``measure`` (two stages, default metrics) against the plain sum of running both modules: stacks of
-eight convolutions, and a transformer of two layers against its quantised form, three samples.
+eight convolutions, and two transformers of two layers and MobileNetV2 against their quantised forms.
 ``memory``: peak memory of the process on a chain with 4 GB of intermediates.
 """
 
@@ -80,25 +80,47 @@ def against_core(name: str, network: nn.Module, x: torch.Tensor) -> Case:
     return Case(name, {"float": program, "core": core}, [program.module(), core.module()], [(x,)])
 
 
-def transformer() -> Case:
-    """Returns a BERT of two layers beside its quantised form: many small operators."""
-    from bench.numbers import bert
-
+def against_quantised(name: str, network: nn.Module, sample: tuple[Any, ...], *samples: tuple[Any, ...]) -> Case:
+    """Returns a network beside its quantised form, calibrated with ``sample``."""
     from fxstore.ingest.demo.pipeline import quantised
 
+    program = torch.export.export(network, sample)
+    stages = {"float": program, "quantized": quantised(program, sample)}
+    return Case(name, stages, [program.module(), stages["quantized"]], samples)
+
+
+def transformer() -> Case:
+    """Returns a BERT of two layers beside its quantised form: many small operators, three samples."""
+    from bench.numbers import bert
+
     network, samples = bert()
-    program = torch.export.export(network, samples[0])
-    stages = {"float": program, "quantized": quantised(program, samples[0])}
-    modules = [program.module(), stages["quantized"]]
-    return Case("transformer", stages, modules, [tuple(one.flip(-1) for one in samples[0])] * 3)
+    return against_quantised("transformer", network, samples[0], *[tuple(one.flip(-1) for one in samples[0])] * 3)
+
+
+def mobilenet() -> Case:
+    """Returns MobileNetV2 beside its quantised form, on an image of its usual size."""
+    from bench.numbers import mobilenet as network
+
+    return against_quantised("MobileNetV2", network()[0], *[(torch.randn(1, 3, 224, 224),) for _ in range(2)])
+
+
+def wide_bert() -> Case:
+    """Returns two layers as wide as those of BERT's base model beside their quantised form, on 128 tokens."""
+    from bench.numbers import First
+    from transformers import BertConfig, BertModel
+
+    network = First(BertModel(BertConfig(num_hidden_layers=2), add_pooling_layer=False)).eval()
+    return against_quantised("BERT, 768 wide", network, *[(torch.randint(0, 1000, (1, 128)),) for _ in range(2)])
 
 
 def cases(quick: bool) -> Iterator[Case]:
     """Yields what is measured."""
     yield convolutions(64)
     if not quick:
-        yield transformer()
         yield convolutions(256)
+        yield transformer()
+        yield wide_bert()
+        yield mobilenet()
 
 
 def of_case(case: Case, rounds: int) -> Iterator[Figure]:
