@@ -75,7 +75,7 @@ def test_law_statistics_do_not_depend_on_blocks(array: Any, block: int, row: int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fxstore.metrics.blocks.BLOCK", block)
         patch.setattr("fxstore.metrics.blocks._ROW", row)
-        patch.setattr("fxstore.metrics.description._IN_PAIRS", pairs)
+        patch.setattr("fxstore.metrics.description._PER_PAIR", pairs / 65**2)
         patch.setattr("fxstore.metrics.description._COUNTED", 2 * block)
         check(array)
 

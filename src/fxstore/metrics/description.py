@@ -13,9 +13,10 @@ from fxstore.metrics.blocks import BLOCK, Floats, blocks, dot
 from fxstore.metrics.operands import Array, NoNumberError, operand
 
 BINS: Final = 64
-# Below the second, a table of all pairs of bins is larger than what is counted; much above it, it hardly matters.
+# So many bins are counted at once.
 _COUNTED: Final = 4 * BLOCK
-_IN_PAIRS: Final = 1 << 13
+# Elements for each pair of numbers from which a table of all pairs is worth it.
+_PER_PAIR: Final = 2.0
 # A mean's square over the variance, beyond which sums of squares leave too few digits to the deviation.
 _FAR: Final = 4.0
 
@@ -43,6 +44,8 @@ def describe(value: object) -> Description | None:
     if array.dtype.kind == "c":
         return None
     flat = array.reshape(-1)
+    if flat.dtype.itemsize == 1 and flat.dtype.kind in "iu" and flat.size:
+        return _of_bytes(flat)
     low, high, finite = _range(flat)
     numbers = {
         "elements": float(flat.size),
@@ -53,8 +56,36 @@ def describe(value: object) -> Description | None:
         return Description(numbers, None)
     mean, std, counts = _distribution(finite, low, high)
     numbers |= {"min": low, "max": high, "mean": mean, "std": std}
+    return Description(numbers, _histogram(low, high, counts))
+
+
+def _histogram(low: float, high: float, counts: list[int]) -> str:
     shown = str(counts).replace(" ", "")
-    return Description(numbers, f'{{"low":{low!r},"high":{high!r},"counts":{shown}}}')
+    return f'{{"low":{low!r},"high":{high!r},"counts":{shown}}}'
+
+
+def _of_bytes(flat: Array) -> Description:
+    """Describes codes of eight bits, of which counting the 256 there are tells everything."""
+    every = np.arange(256, dtype=np.uint8).view(flat.dtype).astype(np.float64)
+    times = _counts(np.ascontiguousarray(flat).view(np.uint8), 256)
+    values, times = every[times > 0], times[times > 0]
+    low, high = float(values.min()), float(values.max())
+    mean = float(values @ times) / flat.size
+    std = math.sqrt(float((values - mean) ** 2 @ times) / flat.size)
+    counts = [flat.size]
+    if low < high:
+        bins = ((values - low) * (1.0 / _width(low, high))).astype(np.uint8)
+        found = np.zeros(BINS + 1, np.int64)
+        np.add.at(found, bins, times)
+        counts = _folded(found.tolist())
+    zeros = int(times[values == 0.0].sum())
+    numbers = {"elements": float(flat.size), "zeros": float(zeros), "nonfinite": 0.0}
+    return Description(numbers | {"min": low, "max": high, "mean": mean, "std": std}, _histogram(low, high, counts))
+
+
+def _width(low: float, high: float) -> float:
+    """Returns the width of a bin."""
+    return high / BINS - low / BINS
 
 
 def _range(flat: Array) -> tuple[float, float, Array]:
@@ -75,7 +106,7 @@ def _distribution(finite: Array, low: float, high: float) -> tuple[float, float,
     """
     if low == high:
         return low + 0.0, 0.0, [finite.size]
-    width = high / BINS - low / BINS
+    width = _width(low, high)
     has_bins = width != 0.0 and math.isfinite(1.0 / width) and math.isfinite(high - low)
     counts = np.zeros(BINS + 1, np.int64)
     bins = np.empty(min(_COUNTED, finite.size), np.uint8)
@@ -88,7 +119,7 @@ def _distribution(finite: Array, low: float, high: float) -> tuple[float, float,
                 at = sums.size % _COUNTED
                 bins[at : at + room.size] = room
                 if at + room.size == bins.size or sums.size + room.size == finite.size:
-                    counts += _counts(bins[: at + room.size])
+                    counts += _counts(bins[: at + room.size], BINS + 1)
             sums.add(block)
     return *sums.mean_and_std(), _folded(counts.tolist()) if has_bins else [finite.size]
 
@@ -121,16 +152,16 @@ def _sums(block: Floats) -> tuple[float, float]:
     return float(np.add.reduce(block)), dot(block, block)
 
 
-def _counts(bins: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """Returns how many elements each bin has; those that stand on the last one's upper edge are counted apart.
+def _counts(numbers: npt.NDArray[np.uint8], below: int) -> npt.NDArray[np.int64]:
+    """Returns how often each number below a limit stands there.
 
     Two neighbours are counted as one number, which takes half the time.
     """
-    even = 0 if bins.size < _IN_PAIRS else bins.size - bins.size % 2
-    found: npt.NDArray[np.int64] = np.bincount(bins[even:], minlength=BINS + 1)
+    even = 0 if numbers.size < _PER_PAIR * below**2 else numbers.size - numbers.size % 2
+    found: npt.NDArray[np.int64] = np.bincount(numbers[even:], minlength=below)
     if even:
-        pairs = np.bincount(bins[:even].view(np.uint16), minlength=(BINS + 1) << 8).reshape(BINS + 1, 256)
-        found += np.add.reduce(pairs, 1) + np.add.reduce(pairs, 0)[: BINS + 1]
+        pairs = np.bincount(numbers[:even].view(np.uint16), minlength=below << 8).reshape(below, 256)
+        found += np.add.reduce(pairs, 1) + np.add.reduce(pairs, 0)[:below]
     return found
 
 
