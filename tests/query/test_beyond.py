@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -202,6 +204,17 @@ def test_limits_of_a_whole_verb(place: Path, tmp_path: Path, capfd: pytest.Captu
     assert command(["export", "csv", "-o", str(tmp_path / "csv"), "--timeout", "0.001", *where]) == 1
     assert "took longer than 0.001 s" in capfd.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "store"]
+
+
+def test_a_limit_holds_for_what_a_script_runs_in_the_background(place: Path, tmp_path: Path) -> None:
+    """There an interrupt is ignored, which the processes that it starts take over."""
+    target = tmp_path / "csv"
+    given = ["export", "csv", "-o", str(target), "--timeout", "0.001", "--store", str(place)]
+    program = f"from fxstore.cli import limits, main; limits._GRACE_S = 60.0; main({given!r})"
+    shell = f"trap '' INT; exec {shlex.quote(sys.executable)} -c {shlex.quote(program)}"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, target.exists()) == (1, False), done.stderr
+    assert "took longer than 0.001 s" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["ancestors", "1", "--hops", "0"], ["compare"], ["check", "a"]])

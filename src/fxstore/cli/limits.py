@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -86,10 +85,9 @@ def _run(arguments: list[str], timeout: float | None, memory: int | None) -> int
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    if os.name == "posix":
-        process.send_signal(signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE_S)
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_S)
     process.kill()
 
 
@@ -108,4 +106,6 @@ def _verb() -> int:
     said = json.loads(sys.argv[1])
     if said["memory_mb"] is not None:
         bound_memory(said["memory_mb"])
+    # Not SIGINT, which what a script runs in the background ignores. Before this there is nothing to put away.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return run(said["arguments"], Within(said["memory_mb"]))
