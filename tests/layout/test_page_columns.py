@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,17 +18,6 @@ from tests.layout.graphs import Graph
 from tests.layout.laws import violations
 from tests.layout.paged import PageScript
 from tests.layout.test_laws import graphs as any_graph
-
-NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="the page's script needs node 20 or newer")
-
-
-@pytest.fixture(scope="module")
-def script() -> Iterator[PageScript]:
-    assert NODE is not None
-    running = PageScript.start(NODE)
-    yield running
-    running.stop()
 
 
 def whole(graph: Graph) -> Graph:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,18 +14,9 @@ from tests.layout.edits import quantised
 from tests.layout.graphs import Graph
 from tests.layout.paged import PageScript, level_model
 from tests.layout.test_laws import graphs as any_graph
-from tests.layout.test_page_columns import NODE, as_drawing, whole
+from tests.layout.test_page_columns import as_drawing, whole
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="the page's script needs node 20 or newer")
 Keys = list[dict[int, int]]
-
-
-@pytest.fixture(scope="module")
-def script() -> Iterator[PageScript]:
-    assert NODE is not None
-    running = PageScript.start(NODE)
-    yield running
-    running.stop()
 
 
 def by_python(drawn: Sequence[tuple[Graph, Drawing]], keys: Keys) -> list[Drawing]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,17 +13,7 @@ from tests.layout import real
 from tests.layout.graphs import Graph
 from tests.layout.paged import PageScript
 from tests.layout.test_laws import graphs as any_graph
-from tests.layout.test_page_columns import NODE, whole
-
-pytestmark = pytest.mark.skipif(NODE is None, reason="the page's script needs node 20 or newer")
-
-
-@pytest.fixture(scope="module")
-def script() -> Iterator[PageScript]:
-    assert NODE is not None
-    running = PageScript.start(NODE)
-    yield running
-    running.stop()
+from tests.layout.test_page_columns import whole
 
 
 def boxes_of(entries: list[dict[str, Any]]) -> np.ndarray:
