@@ -118,7 +118,7 @@ function endsOf(spans) {
 }
 
 /** @returns {number} how many of some numbers in order are less */
-function countBelow(values, than) {
+export function countBelow(values, than) {
   let [low, high] = [0, values.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,5 +1,7 @@
 // The same computation at the same height in all panes in view: a vertical stretch for each graph. As of fxstore.layout.
 
+import { countBelow } from "./columns.js";
+
 /**
  * @typedef {{at: Float64Array, add: Float64Array}} Stretch what stands at `at[i]` or lower, but above `at[i + 1]`, moves
  *   down by `add[i]`: more, or as far, the lower it stands
@@ -74,7 +76,7 @@ function chainOf(pairs) {
     const { up, here } = sorted[i];
     let own = sorted[i].weight;
     for (; sorted[i + 1]?.up === up && sorted[i + 1].here === here; i++) own += sorted[i + 1].weight;
-    const place = countBefore(heights, here);
+    const place = countBelow(heights, here);
     let before = null;
     for (let k = place; k > 0; k &= k - 1) if ((best[k]?.sum ?? 0) > (before?.sum ?? 0)) before = best[k];
     const link = { up, here, before, sum: own + (before?.sum ?? 0) };
@@ -84,15 +86,4 @@ function chainOf(pairs) {
   const out = [];
   for (let link = end; link; link = link.before) out.push(link);
   return out.reverse();
-}
-
-/** @returns {number} how many of some ascending numbers are smaller */
-function countBefore(sorted, value) {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
