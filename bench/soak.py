@@ -113,7 +113,7 @@ def main(folder: Path, seconds: float, writers: int = 8, readers: int = 4) -> di
     connect(store).close()
     logs = [folder / f"writer-{number}.log" for number in range(writers)]
     parts = [*(("write", str(number)) for number in range(writers)), *[("read", "")] * readers, ("keep", "")]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "bench.soak", str(folder), "--part", part, "--number", number,

@@ -17,7 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 def test_the_wheel_holds_each_file_of_the_package(tmp_path: Path) -> None:
     for package in ("build", "hatchling"):
         pytest.importorskip(package)
-    if not (ROOT / "src").exists():
+    if not (ROOT / "fxstore").exists():
         pytest.skip("needs the sources")
     done = subprocess.run(
         [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)],
@@ -30,8 +30,7 @@ def test_the_wheel_holds_each_file_of_the_package(tmp_path: Path) -> None:
         held = {name for name in archive.namelist() if name.startswith("fxstore/")}
         metadata = archive.read(f"fxstore-{PROJECT['version']}.dist-info/METADATA").decode()
         entries = archive.read(f"fxstore-{PROJECT['version']}.dist-info/entry_points.txt").decode()
-    source = ROOT / "src"
-    files = {p.relative_to(source).as_posix() for p in (source / "fxstore").rglob("*") if p.is_file()}
+    files = {p.relative_to(ROOT).as_posix() for p in (ROOT / "fxstore").rglob("*") if p.is_file()}
     expected = {name for name in files if "__pycache__" not in name}
     assert held == expected
     assert {"fxstore/py.typed", "fxstore/query/sql/macros/worst.sql"} <= held

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.render.made_pages import EDGES, NODES
 
+from fxstore import render
 from fxstore.errors import UsageError
 from fxstore.layout import draw
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, Pane
@@ -36,7 +37,7 @@ HOSTILE = [
     "<script>alert(1)</script>", '" onload="x', "]]>", "&amp;&#0;&lt;", "\x00\x1b\ud800\uffff", "a\nb\r\nc\td",
     "ä" * 300, "\\", "\\n\\N\\G\\", 'x" ]; y [label="', "<b>bold</b>", "{a|<p>b}", "漢字" * 90, "\u2028\u2029\x85",
 ]  # fmt: skip
-VIEWER = Path(__file__).parents[2] / "src/fxstore/render/viewer"
+VIEWER = Path(render.__file__).parent / "viewer"
 LABELS = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30), st.text('"\\<>&\n{}|', max_size=12))
 
 

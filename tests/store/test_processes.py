@@ -20,7 +20,7 @@ def writer(store: Path, name: str, count: int) -> subprocess.Popen[str]:
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def whole(store: Path) -> dict[str, str]:

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { metricColoring } from "../../src/fxstore/render/viewer/coloring.js";
-import { targetUnder } from "../../src/fxstore/render/viewer/hit.js";
-import { moreBox, moreTextOf } from "../../src/fxstore/render/viewer/more.js";
-import { gapAt } from "../../src/fxstore/render/viewer/panedrag.js";
-import { nextMeasured } from "../../src/fxstore/render/viewer/profile.js";
+import { metricColoring } from "../../fxstore/render/viewer/coloring.js";
+import { targetUnder } from "../../fxstore/render/viewer/hit.js";
+import { moreBox, moreTextOf } from "../../fxstore/render/viewer/more.js";
+import { gapAt } from "../../fxstore/render/viewer/panedrag.js";
+import { nextMeasured } from "../../fxstore/render/viewer/profile.js";
 import { makeScene } from "./fixture.mjs";
 
 /** The last pane has a node with neighbours that are not drawn, one of which is held beside it. */

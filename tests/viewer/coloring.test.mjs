@@ -14,11 +14,11 @@ import {
   roleColoring,
   styleOf,
   valueAt,
-} from "../../src/fxstore/render/viewer/coloring.js";
-import { THEMES, inkOn, luminance, mixed } from "../../src/fxstore/render/viewer/themes.js";
-import { specialEntries, ticks } from "../../src/fxstore/render/viewer/legend.js";
-import { metricText } from "../../src/fxstore/render/viewer/metrictext.js";
-import { brief, cellText, formatted, grouped, withUnit } from "../../src/fxstore/render/viewer/numbers.js";
+} from "../../fxstore/render/viewer/coloring.js";
+import { THEMES, inkOn, luminance, mixed } from "../../fxstore/render/viewer/themes.js";
+import { specialEntries, ticks } from "../../fxstore/render/viewer/legend.js";
+import { metricText } from "../../fxstore/render/viewer/metrictext.js";
+import { brief, cellText, formatted, grouped, withUnit } from "../../fxstore/render/viewer/numbers.js";
 import { makeScene } from "./fixture.mjs";
 
 /**

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { styleOf } from "../../src/fxstore/render/viewer/coloring.js";
-import { THEMES, mixed } from "../../src/fxstore/render/viewer/themes.js";
+import { styleOf } from "../../fxstore/render/viewer/coloring.js";
+import { THEMES, mixed } from "../../fxstore/render/viewer/themes.js";
 import { KINDS, apart, seen } from "./eyes.mjs";
 
 const LEAST_APART = 0.045;
 const STEPS = 32;
 const TRAINING = JSON.parse(
-  readFileSync(new URL("../../src/fxstore/render/training_colors.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../fxstore/render/training_colors.json", import.meta.url), "utf8"),
 );
 
 for (const theme of Object.values(THEMES))

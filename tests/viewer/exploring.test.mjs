@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adjacencyOf } from "../../src/fxstore/render/viewer/adjacency.js";
-import { Colorings } from "../../src/fxstore/render/viewer/colorings.js";
+import { adjacencyOf } from "../../fxstore/render/viewer/adjacency.js";
+import { Colorings } from "../../fxstore/render/viewer/colorings.js";
 import {
   FIRST_STEP,
   NAN,
@@ -11,23 +11,23 @@ import {
   metricColoring,
   positionIn,
   valueAt,
-} from "../../src/fxstore/render/viewer/coloring.js";
-import { csvOf } from "../../src/fxstore/render/viewer/csv.js";
-import { edgeFacts, outputOf } from "../../src/fxstore/render/viewer/edgefacts.js";
-import { hashOf, linkedNode, linkIn } from "../../src/fxstore/render/viewer/deeplink.js";
-import { betweenQuery, rangeOf } from "../../src/fxstore/render/viewer/legend.js";
-import { metricDiff } from "../../src/fxstore/render/viewer/metricdiff.js";
-import { frameIn, stretchOf } from "../../src/fxstore/render/viewer/overview.js";
-import { histogramOf, nodeAlong, profileOf } from "../../src/fxstore/render/viewer/profile.js";
-import { reached } from "../../src/fxstore/render/viewer/reach.js";
-import { rowFilter } from "../../src/fxstore/render/viewer/rowfilter.js";
-import { scatterOf } from "../../src/fxstore/render/viewer/scatterdata.js";
-import { SearchIndex } from "../../src/fxstore/render/viewer/search.js";
-import { SvgContext, svgOf } from "../../src/fxstore/render/viewer/svgcontext.js";
-import { termsOf } from "../../src/fxstore/render/viewer/terms.js";
-import { stageDiff } from "../../src/fxstore/render/viewer/stagediff.js";
-import { TextIndex } from "../../src/fxstore/render/viewer/textindex.js";
-import { Trail } from "../../src/fxstore/render/viewer/trail.js";
+} from "../../fxstore/render/viewer/coloring.js";
+import { csvOf } from "../../fxstore/render/viewer/csv.js";
+import { edgeFacts, outputOf } from "../../fxstore/render/viewer/edgefacts.js";
+import { hashOf, linkedNode, linkIn } from "../../fxstore/render/viewer/deeplink.js";
+import { betweenQuery, rangeOf } from "../../fxstore/render/viewer/legend.js";
+import { metricDiff } from "../../fxstore/render/viewer/metricdiff.js";
+import { frameIn, stretchOf } from "../../fxstore/render/viewer/overview.js";
+import { histogramOf, nodeAlong, profileOf } from "../../fxstore/render/viewer/profile.js";
+import { reached } from "../../fxstore/render/viewer/reach.js";
+import { rowFilter } from "../../fxstore/render/viewer/rowfilter.js";
+import { scatterOf } from "../../fxstore/render/viewer/scatterdata.js";
+import { SearchIndex } from "../../fxstore/render/viewer/search.js";
+import { SvgContext, svgOf } from "../../fxstore/render/viewer/svgcontext.js";
+import { termsOf } from "../../fxstore/render/viewer/terms.js";
+import { stageDiff } from "../../fxstore/render/viewer/stagediff.js";
+import { TextIndex } from "../../fxstore/render/viewer/textindex.js";
+import { Trail } from "../../fxstore/render/viewer/trail.js";
 import { makeScene } from "./fixture.mjs";
 
 test("edges are found by their ends", () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Emitter } from "../../src/fxstore/render/viewer/emitter.js";
-import { attachGestures, pinch } from "../../src/fxstore/render/viewer/gestures.js";
-import { KEYS, actionOf } from "../../src/fxstore/render/viewer/keys.js";
-import { fittedPath, fittedText } from "../../src/fxstore/render/viewer/label.js";
-import { shortened, visible } from "../../src/fxstore/render/viewer/visible.js";
+import { Emitter } from "../../fxstore/render/viewer/emitter.js";
+import { attachGestures, pinch } from "../../fxstore/render/viewer/gestures.js";
+import { KEYS, actionOf } from "../../fxstore/render/viewer/keys.js";
+import { fittedPath, fittedText } from "../../fxstore/render/viewer/label.js";
+import { shortened, visible } from "../../fxstore/render/viewer/visible.js";
 
 const PAGE = { typing: false, onCanvas: false };
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { counterparts } from "../../src/fxstore/render/viewer/api.js";
-import { linkIn, linkedNode } from "../../src/fxstore/render/viewer/deeplink.js";
-import { detailRows, attrsText } from "../../src/fxstore/render/viewer/facts.js";
-import { metricColoring } from "../../src/fxstore/render/viewer/coloring.js";
-import { ownParts, statusOf } from "../../src/fxstore/render/viewer/panebox.js";
-import { SearchIndex } from "../../src/fxstore/render/viewer/search.js";
-import { answerNodes, nextRow, ranksOf, selectionOf } from "../../src/fxstore/render/viewer/selection.js";
-import { sharedCells, shownOrder, sortedRows } from "../../src/fxstore/render/viewer/table.js";
+import { counterparts } from "../../fxstore/render/viewer/api.js";
+import { linkIn, linkedNode } from "../../fxstore/render/viewer/deeplink.js";
+import { detailRows, attrsText } from "../../fxstore/render/viewer/facts.js";
+import { metricColoring } from "../../fxstore/render/viewer/coloring.js";
+import { ownParts, statusOf } from "../../fxstore/render/viewer/panebox.js";
+import { SearchIndex } from "../../fxstore/render/viewer/search.js";
+import { answerNodes, nextRow, ranksOf, selectionOf } from "../../fxstore/render/viewer/selection.js";
+import { sharedCells, shownOrder, sortedRows } from "../../fxstore/render/viewer/table.js";
 import { makeScene } from "./fixture.mjs";
 
 test("a selection holds its whole set, pane by pane, what holds the value first", () => {
