@@ -43,9 +43,9 @@ class Template:
 def record() -> Template:
     """Exports a transformer encoder twice and cuts its middle layer out of both stages, with their links."""
     import torch
-    from bench.models import Bert
 
     import fxstore
+    from bench.models import Bert
     from fxstore.query.stored import graphs_of, sync_members
 
     core = torch.export.export(Bert().eval(), (torch.randint(0, 50, (2, 8)),)).run_decompositions()

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
+from torch import Tensor, nn
+
 from bench.architectures import ARCHITECTURES
 from bench.arguments import one_of
 from bench.edited import compile_edited
 from bench.models import MODELS
 from bench.odd_models import EXPORT_OPTIONS, ODD_MODELS
-from torch import Tensor, nn
-
 from fxstore.ingest.demo.pipeline import Stage, compile_network
 
 VARIANTS = "qxe"

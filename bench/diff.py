@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 
 from bench.arguments import options
-
 from fxstore import connect
 from fxstore.ingest.build import GraphBuilder, Place, Value
 from fxstore.link import structure_of

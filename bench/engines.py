@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from bench.arguments import existing, one_of, options
 
+from bench.arguments import existing, one_of, options
 from fxstore.query import portable
 from fxstore.query.engine import Engine
 from fxstore.store import Catalog, open_directory

@@ -20,12 +20,12 @@ from typing import Any
 warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
-from bench.arguments import one_of, options, positive  # noqa: E402
-from bench.numbers import MODELS  # noqa: E402
-from bench.wrong_values import disturbed, faulty_kernel, one_nan, transposed, wrong_scale  # noqa: E402
 from torch import Tensor, fx  # noqa: E402
 
 import fxstore  # noqa: E402
+from bench.arguments import one_of, options, positive  # noqa: E402
+from bench.numbers import MODELS  # noqa: E402
+from bench.wrong_values import disturbed, faulty_kernel, one_nan, transposed, wrong_scale  # noqa: E402
 
 METRIC = "max_abs"
 Change = Callable[[Tensor], Tensor]

@@ -16,10 +16,10 @@ from typing import Any
 warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
-from bench.arguments import one_of, options  # noqa: E402
-from bench.numbers import MODELS  # noqa: E402
 
 import fxstore  # noqa: E402
+from bench.arguments import one_of, options  # noqa: E402
+from bench.numbers import MODELS  # noqa: E402
 from fxstore.ingest.demo.pipeline import compile_network  # noqa: E402
 from fxstore.ingest.device import run_pte  # noqa: E402
 

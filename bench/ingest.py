@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
+
+import fxstore
 from bench.arguments import options
 from bench.figures import Figure, cpu, in_turns, paired, size, size_of
 from bench.figures import timed as timed_beside
 from bench.models import ConvBn
-from torch import nn
-
-import fxstore
 from fxstore.ingest import adapters, provenance
 from fxstore.ingest.demo.pipeline import compile_network
 from fxstore.ingest.static import static_overlay

@@ -23,15 +23,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+
 from bench.arguments import existing, options
 from bench.figures import Figure, in_turns, paired
 from bench.layout_engines import Drawn, Lines, NotDrawn, dot, elk, fast_sugiyama
+from fxstore.layout import Drawing, align, draw
 from tests.layout import graphs, real
 from tests.layout.edits import beside, branches, inserted, quantised, shared_heights
 from tests.layout.graphs import Graph
 from tests.layout.laws import longest_path
-
-from fxstore.layout import Drawing, align, draw
 
 PEER_NODES = 3000
 """Larger graphs are drawn by fxstore alone."""

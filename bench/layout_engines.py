@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from tests.layout.graphs import Graph
 
 LIMIT_S = 60

@@ -9,12 +9,12 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from bench.arguments import existing, options
 from playwright.sync_api import Browser, sync_playwright
+
+from bench.arguments import existing, options
+from fxstore.render import Page
 from tests.layout import real
 from tests.layout.paged import page_model
-
-from fxstore.render import Page
 
 MODELS = ("mobilenet", "llama-core", "unet")
 

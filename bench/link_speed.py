@@ -14,7 +14,6 @@ from collections.abc import Iterator
 
 from bench.arguments import options
 from bench.figures import Figure, timed
-
 from fxstore.ingest.build import GraphBuilder, Value
 from fxstore.link import structure_of
 from fxstore.records import Graph, Stage

@@ -28,11 +28,11 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
 import torch  # noqa: E402
-from bench.arguments import options  # noqa: E402
-from bench.compiling import add_networks, asked, compile_variant  # noqa: E402
 from torch import fx  # noqa: E402
 from torch._ops import OpOverload  # noqa: E402
 
+from bench.arguments import options  # noqa: E402
+from bench.compiling import add_networks, asked, compile_variant  # noqa: E402
 from fxstore.ingest import adapters  # noqa: E402
 from fxstore.link import structure_of  # noqa: E402
 from fxstore.records import Stage  # noqa: E402

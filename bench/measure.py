@@ -17,11 +17,11 @@ from typing import Any
 warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402
-from bench.arguments import one_of, options  # noqa: E402
-from bench.figures import Figure, cpu, in_turns, paired  # noqa: E402
 from torch import nn  # noqa: E402
 
 import fxstore  # noqa: E402
+from bench.arguments import one_of, options  # noqa: E402
+from bench.figures import Figure, cpu, in_turns, paired  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,9 @@ def mobilenet() -> Case:
 
 def wide_bert() -> Case:
     """Returns two layers as wide as those of BERT's base model beside their quantised form, on 128 tokens."""
-    from bench.numbers import First
     from transformers import BertConfig, BertModel
+
+    from bench.numbers import First
 
     network = First(BertModel(BertConfig(num_hidden_layers=2), add_pooling_layer=False)).eval()
     return against_quantised("BERT, 768 wide", network, *[(torch.randint(0, 1000, (1, 128)),) for _ in range(2)])

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from bench.arguments import one_of, options
-from bench.ingest import mobilenet_v2
 from torch import Tensor, nn
 
 import fxstore
+from bench.arguments import one_of, options
+from bench.ingest import mobilenet_v2
 from fxstore.ingest.demo.pipeline import compile_network
 from fxstore.ingest.device import run_pte
 

@@ -21,7 +21,6 @@ from typing import Any
 
 from bench.arguments import options, positive
 from bench.figures import Figure, paired, size
-
 from fxstore.render import Page, PageModel
 
 SIZES = (500, 2_000, 10_000, 50_000, 100_000)
@@ -191,8 +190,9 @@ def driven(sizes: Sequence[int], opened: int = OPENED) -> Iterator[tuple[str, di
     Args:
         opened: How often each page is opened.
     """
-    from bench import chained
     from playwright.sync_api import sync_playwright
+
+    from bench import chained
 
     warnings.simplefilter("ignore")
     template = chained.record()

@@ -20,7 +20,6 @@ from typing import Any
 from bench.arguments import options, positive
 from bench.figures import Figure, timed
 from bench.stores import made_stages, make, real_stages, records
-
 from fxstore import Store, connect
 from fxstore.store import Catalog, CommittedRun
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet  # noqa: F401  (loaded before the clock starts)
-from bench.arguments import existing, options, positive
 
+from bench.arguments import existing, options, positive
 from fxstore import connect
 from fxstore.errors import FxstoreError
 from fxstore.store import write_run

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
 from bench.arguments import options
 from bench.figures import COLUMNS, Figure, cpu, in_turns, paired, rows, size, size_of, table
 from bench.link_speed import stages
 from bench.stores import accuracy
-
 from fxstore import connect
 from fxstore.link import structure_of
 from fxstore.records import RunRecord

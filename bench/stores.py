@@ -33,8 +33,8 @@ _METRICS = pa.schema([field for field in tables.METRICS if field.name != "overla
 def real_stages() -> tuple[Stage, ...]:
     """Returns the five stages of the network, from real exports."""
     import torch
-    from bench.models import Encoder
 
+    from bench.models import Encoder
     from fxstore.ingest import adapters
 
     network = torch.nn.Sequential(*(Encoder(32, 4, before=False) for _ in range(LAYERS))).eval()

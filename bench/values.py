@@ -18,7 +18,6 @@ logging.disable(logging.WARNING)
 
 from bench.arguments import options  # noqa: E402
 from bench.compiling import add_networks, asked, compile_variant  # noqa: E402
-
 from fxstore.ingest import adapters  # noqa: E402
 from fxstore.ingest.state import state  # noqa: E402
 from fxstore.ingest.values import stream_values  # noqa: E402

@@ -7,9 +7,9 @@ import warnings
 from typing import Any
 
 import pytest
-from tests.link.graphs import Linked, N, graph
 
 from fxstore.records import Stage
+from tests.link.graphs import Linked, N, graph
 
 
 def linked(**sources: Any) -> Linked:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.store.records import chain, graph, metric, node, overlay, run
 
 from fxstore import connect
 from fxstore.metrics import QParams, compare
+from tests.store.records import chain, graph, metric, node, overlay, run
 
 NAN = math.nan
 RANDOM = np.random.default_rng(0)

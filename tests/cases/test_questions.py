@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.query.conftest import tiny
-from tests.render.unpacking import Elements, payload_of
-from tests.store.records import chain, graph, run
 
 import fxstore
 from fxstore import Store, connect
 from fxstore.errors import QueryError
+from tests.query.conftest import tiny
+from tests.render.unpacking import Elements, payload_of
+from tests.store.records import chain, graph, run
 
 PAYLOADS = (
     "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "\"><svg onload=alert(3)>",

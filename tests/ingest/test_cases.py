@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ingest.etdump_writer import dump, profile, tensor, value
 
 import fxstore
 from fxstore.ingest import adapters
 from fxstore.ingest.exported_file import read_exported
 from fxstore.records import Graph
+from tests.ingest.etdump_writer import dump, profile, tensor, value
 
 torch = pytest.importorskip("torch")
 

@@ -12,14 +12,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch.exir")
 
-from tests.ingest.lowering import Lowered, lower  # noqa: E402
-
 from fxstore.ingest import device  # noqa: E402
 from fxstore.ingest.device import DeviceError, run_pte  # noqa: E402
 from fxstore.ingest.etdump import MISSING_BUFFER, read_etdump  # noqa: E402
 from fxstore.ingest.qparams import quantised_ports  # noqa: E402
 from fxstore.ingest.values import capture_values  # noqa: E402
 from fxstore.metrics import compare  # noqa: E402
+from tests.ingest.lowering import Lowered, lower  # noqa: E402
 
 nn, F = torch.nn, torch.nn.functional
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import docs, readme
 
 import fxstore
+from tests import docs, readme
 
 pytest.importorskip("executorch")
 DOCS = Path(__file__).parents[2] / "docs"

@@ -11,6 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")
 
+from fxstore.ingest.etrecord import Delegate, read_etrecord  # noqa: E402
+from fxstore.ingest.keyword_only import is_keyword  # noqa: E402
 from tests.ingest.record_samples import (  # noqa: E402
     MODELS,
     Saved,
@@ -20,9 +22,6 @@ from tests.ingest.record_samples import (  # noqa: E402
     without_unused,
     without_what_files_lose,
 )
-
-from fxstore.ingest.etrecord import Delegate, read_etrecord  # noqa: E402
-from fxstore.ingest.keyword_only import is_keyword  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("executorch")
 
-from tests.ingest.record_samples import save
-
 from fxstore.errors import SourceError
 from fxstore.ingest import archive
 from fxstore.ingest.etrecord import read_etrecord
+from tests.ingest.record_samples import save
 
 EDGE = "edge_dialect_exported_program/forward"
 Entries = dict[str, bytes]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ingest.etdump_writer import dump, profile
 
 import fxstore
 from fxstore.ingest.alignment import agrees, align
+from tests.ingest.etdump_writer import dump, profile
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")

@@ -13,8 +13,9 @@ import pytest
 import fxstore
 
 torch = pytest.importorskip("torch")
-from bench.wrong_values import disturbed, faulty_kernel, one_nan, transposed, wrong_scale  # noqa: E402
 from torch import nn  # noqa: E402
+
+from bench.wrong_values import disturbed, faulty_kernel, one_nan, transposed, wrong_scale  # noqa: E402
 
 Fault = Callable[[Any], Any]
 

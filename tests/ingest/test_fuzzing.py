@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
-from tests.ingest import trace_writer
 
 from fxstore.errors import FxstoreError, SourceError, UsageError
 from fxstore.ingest import adapters
 from fxstore.render import embedded, savedpayload
+from tests.ingest import trace_writer
 
 pytest.importorskip("executorch")
 from tests.ingest.test_etrecord_hostile import change, packed

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ingest.trace_writer import graph, printed
 
 import fxstore
 from fxstore.errors import SourceError
 from fxstore.ingest import adapters
+from tests.ingest.trace_writer import graph, printed
 
 TEXTS = [
     "a,a->a", "quote \" and ' and `", "pipe | brace { } angle < >", "back\\slash \\n", "line\nbreak\ttab",

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests.ingest.lines import chain
 
 import fxstore
 from fxstore.api import Store
 from fxstore.errors import FxstoreError, SourceError, UsageError
 from fxstore.ingest import adapters
 from fxstore.ingest.adapters import Ingested
+from tests.ingest.lines import chain
 
 CASE_38 = {"model_a": {"conv2d": 0.91, "relu": 0.99}, "model_b": {"conv2d": 0.42, "relu": 0.50}}
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.ingest.test_graph_json import rows, vendor_adapter, write
-from tests.model_explorer.sources import hostile_sources
 
 import fxstore
 from fxstore.ingest import adapters, model_explorer
@@ -18,6 +16,8 @@ from fxstore.model_explorer.cycles import feedback
 from fxstore.model_explorer.graph import graph_of
 from fxstore.model_explorer.source import Source
 from fxstore.records import Graph
+from tests.ingest.test_graph_json import rows, vendor_adapter, write
+from tests.model_explorer.sources import hostile_sources
 
 torch = pytest.importorskip("torch")
 KEPT = ("op", "op_type", "role", "dtype", "shape", "module_path", "module_type")

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.render.unpacking import payload_of
 
 import fxstore
 from fxstore.ingest.adapters import Ingested
@@ -16,6 +15,7 @@ from fxstore.ingest.build import GraphBuilder, Place, Value
 from fxstore.ingest.overlays import NodeOverlay
 from fxstore.privacy import attributes, plain
 from fxstore.records import Stage
+from tests.render.unpacking import payload_of
 
 SECRETS = (
     "/home/alice", "alice", "secret_model.py", "y = self.proprietary(x)", "sk-live-4f3a", "hunter2", "0.0173210",

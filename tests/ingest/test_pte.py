@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conftest import Compiled
 
 import fxstore
 from fxstore.ingest.pte import program_of, read_pte
 from fxstore.records import Graph
+from tests.conftest import Compiled
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ingest.trace_writer import TIMED, VERSION, graph, printed, record
 
 import fxstore
 from fxstore.errors import SourceError
 from fxstore.ingest import adapters
 from fxstore.records import Graph, Stage
+from tests.ingest.trace_writer import TIMED, VERSION, graph, printed, record
 
 CASE_54 = ["dynamo_output_graph", "aot_joint_graph", "aot_forward_graph", "aot_backward_graph"]
 PROGRAM = """

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
-from tests.link.graphs import Linked  # noqa: E402
 from torch import fx, nn  # noqa: E402
 
 import fxstore  # noqa: E402
 from fxstore.ingest import adapters  # noqa: E402
 from fxstore.records import Stage  # noqa: E402
+from tests.link.graphs import Linked  # noqa: E402
 
 
 def linked(**sources: Any) -> Linked:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Compiled
-from tests.link.graphs import Linked
 
 from fxstore.recording import Recorder
 from fxstore.records import Stage
+from tests.conftest import Compiled
+from tests.link.graphs import Linked
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from tests.link.graphs import Linked  # noqa: E402
 from torch import nn  # noqa: E402
 
 from fxstore import connect  # noqa: E402
@@ -18,6 +17,7 @@ from fxstore.ingest import adapters  # noqa: E402
 from fxstore.ingest.values import capture_values  # noqa: E402
 from fxstore.recording import Recorder  # noqa: E402
 from fxstore.records import Stage  # noqa: E402
+from tests.link.graphs import Linked  # noqa: E402
 
 
 def linked(**sources: Any) -> Linked:

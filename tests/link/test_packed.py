@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from tests.link.graphs import Linked, N, graph
 
 from fxstore.records import Graph, Stage
+from tests.link.graphs import Linked, N, graph
 
 NCHW, NHWC = ("1", "4", "8", "8"), ("1", "8", "8", "4")
 

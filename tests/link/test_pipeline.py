@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("executorch")
+from fxstore.metrics import compare
 from tests.conftest import Compiled
 from tests.link.graphs import Linked
-
-from fxstore.metrics import compare
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 
 import pyarrow as pa
+
 from tests.link.graphs import Linked, N, graph
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import Compiled
-from tests.link.graphs import Linked, N, graph
 
 from fxstore import Store, connect
 from fxstore.link import structure_of
 from fxstore.records import Graph, RunRecord, Stage
+from tests.conftest import Compiled
+from tests.link.graphs import Linked, N, graph
 
 MEMBERS = """
 WITH RECURSIVE forward(focus, nid) AS (

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.render.browsing import Open, settle
-from tests.render.embedding import TWO, graph, host
 
 from fxstore.render import Page, PageModel
+from tests.render.browsing import Open, settle
+from tests.render.embedding import TWO, graph, host
 
 READ_BACK = "Multiple readback operations"  # what Chromium says about the tests' own looks at pixels
 

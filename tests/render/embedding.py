@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.render.browsing import settle
-
 from fxstore.render import embedded
+from tests.render.browsing import settle
 
 HOST_STYLE = (
     "* { margin: 2px; letter-spacing: 3px } button, select { color: red; font-size: 33px } canvas { border: 9px solid }"

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.render.browsing import Open, address, nid_of, pixel, settle
-from tests.render.made_pages import STAGES, page_model
-from tests.render.test_page import hostile_page
 
 from fxstore.render import Page
 from fxstore.render.join import join
 from fxstore.render.payload import compress, encode
+from tests.render.browsing import Open, address, nid_of, pixel, settle
+from tests.render.made_pages import STAGES, page_model
+from tests.render.test_page import hostile_page
 
 
 def test_a_click_lights_up_the_counterparts_in_every_pane(open_page: Open) -> None:

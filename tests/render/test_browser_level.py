@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from fxstore.render.model import PageModel
 from tests.layout import graphs
 from tests.layout.edits import quantised
 from tests.layout.paged import level_model
 from tests.render.browsing import Open, settle
 from tests.render.made_pages import STAGES, page_model
-
-from fxstore.render.model import PageModel
 
 
 def transformer() -> tuple[PageModel, list[int]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from tests.render.browsing import Open, nid_in, settle
 from tests.render.made_pages import STAGES, page_model
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.query.test_joining import build
-from tests.render.browsing import Open, nid_of, settle
-
 from fxstore import connect
 from fxstore.query.compare import page_model
+from tests.query.test_joining import build
+from tests.render.browsing import Open, nid_of, settle
 
 
 def test_a_click_in_one_run_shows_the_counterparts_in_the_other(open_page: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.render.browsing import Open, settle
 from tests.render.embedding import DEEP_DOM, HOST_STYLE, TWO, click, create, pixel, state
 

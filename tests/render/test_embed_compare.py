@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.render.browsing import Open, settle
-from tests.render.embedding import DEEP_DOM, TWO, click, compare, create, graph, state
 
 from fxstore.render import embedded
+from tests.render.browsing import Open, settle
+from tests.render.embedding import DEEP_DOM, TWO, click, compare, create, graph, state
 
 
 def test_a_compare_selects_what_corresponds_and_gives_everything_back(open_host: Open) -> None:

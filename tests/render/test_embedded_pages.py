@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.render.browsing import Open, settle
-from tests.render.embedding import compare, graph
-from tests.render.made_pages import STAGES, page_model
 
 from fxstore.cli import run
 from fxstore.render import embedded
+from tests.render.browsing import Open, settle
+from tests.render.embedding import compare, graph
+from tests.render.made_pages import STAGES, page_model
 
 
 def saved(path: Path, payload: Any) -> Path:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from fxstore.render import PageModel
 from tests.layout import graphs
 from tests.layout.paged import page_model as deep_page
 from tests.render.browsing import Open, address, nid_of, settle
 from tests.render.made_pages import STAGES, Sketch, page_model
-
-from fxstore.render import PageModel
 
 WIDE = {"width": 1500, "height": 800}
 

@@ -16,10 +16,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.render.embedding import graph
-from tests.render.made_pages import STAGES, page_model
 
 from fxstore.render import Page, embedded
+from tests.render.embedding import graph
+from tests.render.made_pages import STAGES, page_model
 
 FIREFOX = os.environ.get("FXSTORE_FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.render.made_pages import page_model
-from tests.runs import example_run
 
 import fxstore
 from fxstore import MissingExtraError
 from fxstore.render import Page
 from fxstore.store import open_directory, write_run
+from tests.render.made_pages import page_model
+from tests.runs import example_run
 
 CELLS = (
     "import fxstore\nstore = fxstore.connect('runs')\nstore.worst('cosine')",

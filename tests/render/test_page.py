@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.render.made_pages import Sketch, page_model
-from tests.render.unpacking import Elements, payload_of
 
 from fxstore.errors import FxstoreError
 from fxstore.render import Answer, Page, PageModel, Pane
+from tests.render.made_pages import Sketch, page_model
+from tests.render.unpacking import Elements, payload_of
 
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.render.made_pages import STAGES, Sketch, page_model
-from tests.render.unpacking import unpack
 
 from fxstore.render import Answer, ColorBy, DrawnGraph, PageModel, Pane
 from fxstore.render.columns import Columns, Strings, short_path, short_paths
 from fxstore.render.graphcolumns import TEXTS
 from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, encode
+from tests.render.made_pages import STAGES, Sketch, page_model
+from tests.render.unpacking import unpack
 
 
 def small(nids: tuple[int, ...] = (8, 9), **cells: object) -> DrawnGraph:

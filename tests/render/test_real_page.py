@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.conftest import Demo
 from tests.render.browsing import address, settle
 
@@ -21,9 +22,9 @@ def test_the_demos_page(browser: Any, demo: Demo) -> None:
 def test_a_page_of_a_quantised_mobilenet_v2(browser: Any, tmp_path: Path) -> None:
     pytest.importorskip("executorch")
     import torch
-    from bench.models import ConvBn, InvertedResidual
 
     import fxstore
+    from bench.models import ConvBn, InvertedResidual
     from fxstore.ingest.demo.pipeline import compile_network
 
     widths = [

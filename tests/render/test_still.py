@@ -17,7 +17,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.render.made_pages import EDGES, NODES
 
 from fxstore import render
 from fxstore.errors import UsageError
@@ -30,6 +29,7 @@ from fxstore.render.still.palettes import palette
 from fxstore.render.still.scene import Scene, scene
 from fxstore.render.still.svg import svg
 from fxstore.render.still.wording import cut, printable, width_of
+from tests.render.made_pages import EDGES, NODES
 
 NS = "{http://www.w3.org/2000/svg}"
 SAFE = {f"{NS}{tag}" for tag in ["svg", "g", "rect", "text", "title", "polyline", "path", "defs", "pattern", "circle"]}

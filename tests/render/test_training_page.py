@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.render.browsing import Open, nid_of, pixel, settle
 
 import fxstore
 from fxstore.query.compare import page_model
 from fxstore.render import PageModel
 from fxstore.render.training import category_fills
+from tests.render.browsing import Open, nid_of, pixel, settle
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench import compare, figures
-from bench.figures import Figure
 from hypothesis import given
 from hypothesis import strategies as st
+
+from bench import compare, figures
+from bench.figures import Figure
 
 ROOT = Path(__file__).parents[2]
 ONE = Figure("store", "a run committed", 10.0, "ms", "lower", "plain", 5.0, [2.0, 2.02, 1.98, 2.01, 1.99])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
 from bench import __main__ as suite
 from bench import compare, figures, store
 
