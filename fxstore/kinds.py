@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from fxstore import extensions
+from fxstore import extensions, vocabulary
 from fxstore.errors import UsageError
 
 
@@ -27,12 +27,13 @@ class OverlayKind:
     public: bool = False
 
 
+# They are made of a model's weights and inputs.
+_PRIVATE: Final = (vocabulary.OverlayKind.ACCURACY, vocabulary.OverlayKind.STATISTICS)
 OWN: Final[Mapping[str, OverlayKind]] = {
-    "accuracy": OverlayKind("how far values are from those of a reference"),
-    "latency": OverlayKind("times of a run", public=True),
-    "category": OverlayKind("texts: which backend, which category", public=True),
-    "static": OverlayKind("what shapes and files tell: bytes, operations", public=True),
-    "statistics": OverlayKind("what describes the values themselves"),
+    word: OverlayKind(
+        word.about, public=word not in (vocabulary.OverlayKind.ACCURACY, vocabulary.OverlayKind.STATISTICS)
+    )
+    for word in vocabulary.OverlayKind
 }
 
 

@@ -18,58 +18,46 @@ from typing import Final
 
 import pyarrow as pa
 
+from fxstore import schema
+
 ORDINAL_BITS: Final = 22
 RUN_KEY_BITS: Final = 31
 
-_TEXT = pa.string()
-_INT = pa.int32()
+_TYPES: Final = {
+    schema.TEXT: pa.string(), schema.TEXTS: pa.list_(pa.string()), schema.INT: pa.int32(), schema.LONG: pa.int64(),
+    schema.REAL: pa.float64(), schema.FLAG: pa.bool_(),
+}  # fmt: skip
+_TEXT: Final = pa.string()
 
 
-def _schema(*fields: tuple[str, pa.DataType]) -> pa.Schema:
-    return pa.schema([pa.field(name, kind) for name, kind in fields])
+def _stored(relation: str, columns: str) -> pa.Schema:
+    """Returns the schema of a file: columns of a relation as :mod:`fxstore.schema` defines them, and numbers.
+
+    Args:
+        relation: Name of the view over the file.
+        columns: The names in their order, which the content hash of a graph depends on. A name that the view does not
+            have is a number that only the file has, such as an ordinal.
+    """
+    shown = {column.name: column.type for column in schema.RELATIONS[relation].columns}
+    return pa.schema([pa.field(name, _TYPES[shown.get(name, schema.INT)]) for name in columns.split()])
 
 
-NODES: Final = _schema(
-    ("position", _INT),
-    ("name", _TEXT),
-    ("op", _TEXT),  # placeholder, get_attr, call_function, call_module, call_method, output
-    ("target", _TEXT),
-    ("op_type", _TEXT),
-    ("role", _TEXT),
-    ("dtype", _TEXT),  # of output port 0; NULL for what is no tensor
-    ("shape", pa.list_(_TEXT)),  # of output port 0; symbols as text; NULL for what is no tensor
-    ("ports", _INT),  # number of output values
-    ("device", _TEXT),
-    ("module_path", _TEXT),
-    ("module_type", _TEXT),
-    ("module_call", _INT),  # 1-based call of that module instance
-    ("backend", _TEXT),
-    ("source_file", _TEXT),
-    ("source_line", _INT),
-    ("source_code", _TEXT),
-    ("fingerprint", _TEXT),
-    ("attrs", _TEXT),  # JSON object: constant arguments, further outputs, quantisation parameters, custom meta
+NODES: Final = _stored(
+    "nodes",
+    "position name op target op_type role dtype shape ports device module_path module_type module_call backend "
+    "source_file source_line source_code fingerprint attrs",
 )
-EDGES: Final = _schema(
-    ("src", _INT),
-    ("src_port", _INT),
-    ("dst", _INT),
-    ("dst_arg", _TEXT),  # argument path: '0', '0[1]', 'alpha'
-    ("position", _INT),  # ordinal of the use among the uses of dst
-)
-# Provenance is a forest: a source names its own ancestor through `parent`.
-SOURCES: Final = _schema(
-    ("source", _INT),
-    ("name", _TEXT),
-    ("target", _TEXT),
-    ("graph", _INT),  # the ancestor's graph, numbered by first occurrence
-    ("pass_name", _TEXT),
-    ("action", _TEXT),
-    ("parent", _INT),  # a source with a lower number; NULL at the root
-)
-ORIGINS: Final = _schema(("position", _INT), ("branch", _INT), ("source", _INT))
-HANDLES: Final = _schema(("position", _INT), ("namespace", _TEXT), ("handle", pa.int64()))
-ROLES: Final = _schema(("position", _INT), ("role", _TEXT))
+# src and dst are positions in the graph.
+EDGES: Final = _stored("edges", "src src_port dst dst_arg position")
+# Provenance is a forest: a source names its own ancestor through `parent`, a source with a lower number, NULL at the
+# root. `graph` is the ancestor's graph, numbered by first occurrence.
+SOURCES: Final = pa.schema({
+    "source": pa.int32(), "name": _TEXT, "target": _TEXT, "graph": pa.int32(), "pass_name": _TEXT, "action": _TEXT,
+    "parent": pa.int32(),
+})  # fmt: skip
+ORIGINS: Final = _stored("provenance", "position branch source")
+HANDLES: Final = _stored("handles", "position namespace handle")
+ROLES: Final = _stored("node_roles", "position role")
 
 GRAPH_TABLES: Final = {
     "nodes": NODES,
@@ -92,25 +80,19 @@ GRAPH_FILES: Final = {
     "sources": SOURCES,
 }
 
-GRAPHS: Final = _schema(
-    ("graph", _INT),  # index in the run
-    ("stage", _TEXT),
-    ("stage_index", _INT),
-    ("method", _TEXT),
-    ("path", _TEXT),
-    ("parent", _INT),  # ordinal of the node that calls it; NULL at the top
-    ("graph_hash", _TEXT),
-    ("base", _INT),  # ordinal of its node 0
-    ("nodes", _INT),
-)
-LINKS: Final = _schema(("src", _INT), ("dst", _INT), ("evidence", _TEXT), ("inferred", pa.bool_()), ("note", _TEXT))
-# Membership, never pairs. `focus` is true in the one set that a click on that node shows.
-SYNC_SETS: Final = _schema(("sync_set", _INT), ("ordinal", _INT), ("is_primary", pa.bool_()), ("focus", pa.bool_()))
+# graph is the index in the run, parent the ordinal of the node that calls it, base the ordinal of its node 0.
+GRAPHS: Final = pa.schema([
+    *_stored("graphs", "graph stage stage_index method path parent"), ("graph_hash", _TEXT), ("base", pa.int32()),
+    ("nodes", pa.int32()),
+])  # fmt: skip
+LINKS: Final = _stored("links", "src dst evidence inferred note")
+# Membership, never pairs.
+SYNC_SETS: Final = _stored("sync_sets", "sync_set ordinal is_primary focus")
 # All members of one class hold one value, up to numerical error.
-VALUE_CLASSES: Final = _schema(("value_class", _INT), ("ordinal", _INT), ("port", _INT), ("evidence", _TEXT))
+VALUE_CLASSES: Final = _stored("value_pairs", "value_class ordinal port evidence")
 # Sources that are nodes of this run.
-ANCESTORS: Final = _schema(("graph", _INT), ("source", _INT), ("ordinal", _INT))
-UNMATCHED: Final = _schema(("ordinal", _INT), ("towards", _TEXT), ("reason", _TEXT))
+ANCESTORS: Final = _stored("provenance", "graph source ordinal")
+UNMATCHED: Final = _stored("unmatched", "ordinal towards reason")
 
 STRUCTURE_TABLES: Final = {
     "graphs": GRAPHS,
@@ -121,30 +103,11 @@ STRUCTURE_TABLES: Final = {
     "unmatched": UNMATCHED,
 }
 
-OVERLAYS: Final = _schema(
-    ("overlay", _INT),  # index in the run
-    ("name", _TEXT),
-    ("kind", _TEXT),  # accuracy, latency, category, static, statistics
-    ("source", _TEXT),
-    ("unit", _TEXT),
-    ("better", _TEXT),  # higher, lower or NULL
-)
-METRICS: Final = _schema(
-    ("overlay", _INT),
-    ("ordinal", _INT),  # NULL for what belongs to the run, not to a node
-    ("port", _INT),
-    ("metric", _TEXT),
-    ("value", pa.float64()),  # NULL only where there is no number; NaN and infinity are numbers
-    ("text", _TEXT),
-    ("status", _TEXT),  # ok, non_finite, not_measured
-    ("reason", _TEXT),
-    ("scope", _TEXT),  # local, cumulative or NULL
-    ("ref", _INT),  # ordinal of the reference node
-    ("sample", _INT),
-    ("unit", _TEXT),  # where each metric of an overlay has its own; else NULL, and the overlay's holds
-    ("better", _TEXT),  # as for unit: higher, lower or NULL
-    ("threshold", pa.float64()),  # the last number that is still good; NULL where none was set
-    ("verdict", _TEXT),  # pass or fail; NULL without a threshold or a number
+# unit and better of a metric are NULL where those of its overlay hold.
+OVERLAYS: Final = _stored("overlays", "overlay name kind source unit better")
+METRICS: Final = _stored(
+    "metrics",
+    "overlay ordinal port metric value text status reason scope ref sample unit better threshold verdict",
 )
 
 RUN_TABLES: Final = {"overlays": OVERLAYS, "metrics": METRICS}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import duckdb
 
+from fxstore import schema
 from fxstore.errors import QueryError
 from fxstore.metrics.definitions import METRICS
 from fxstore.query import arrivals, library
@@ -23,11 +24,7 @@ from fxstore.store import Catalog, reading, shapes, sums
 if TYPE_CHECKING:
     import pyarrow as pa
 
-RELATIONS: Final = (
-    "runs", "stages", "graphs", "nodes", "node_roles", "edges", "provenance", "handles", "links", "sync_sets",
-    "value_pairs", "overlays", "metrics", "coverage", "unmatched", "delegation", "operators", "saved_tensors",
-    "recomputed",
-)  # fmt: skip
+RELATIONS: Final = tuple(schema.RELATIONS)
 MACROS: Final = (
     "worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants", "nodes_between", "run_diff",
     "metric_diff", "op_counts", "fallback", "history", "first_broken", "same_operator",

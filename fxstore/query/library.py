@@ -9,6 +9,9 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
+from fxstore import schema
+from fxstore.vocabulary import Evidence
+
 _DEFINES: Final = re.compile(r"^CREATE (VIEW|MACRO|TABLE) (\w+)", re.M)
 _NO_CODE: Final = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _USES: Final = re.compile(r"\b(?:FROM|JOIN)\s+(?:main\.)?(\w+)|\b(\w+)\(|\b(_\w+)\b", re.I)
@@ -38,6 +41,9 @@ def modules() -> dict[str, Module]:
         for entry in (resources.files("fxstore.query") / "sql" / kind).iterdir():
             if entry.name.endswith(".sql"):
                 texts[f"{kind}/{entry.name}"] = entry.read_text("utf-8")
+    for name, relation in schema.RELATIONS.items():
+        texts[f"relations/{name}.sql"] += relation.comments()
+    texts["private/vocabulary.sql"] = _vocabulary()
     defined = {file: frozenset(name for _, name in _DEFINES.findall(text)) for file, text in texts.items()}
     everything = frozenset(name for names in defined.values() for name in names)
     found: dict[str, Module] = {}
@@ -45,6 +51,12 @@ def modules() -> dict[str, Module]:
         module = Module(file, text, defined[file], (_uses(text) & everything) - defined[file])
         found |= dict.fromkeys(module.defines, module)
     return found
+
+
+def _vocabulary() -> str:
+    """Returns the macros that know the words of :mod:`fxstore.vocabulary`."""
+    ranks = " ".join(f"WHEN '{word}' THEN {rank}" for rank, word in enumerate(Evidence, 1))
+    return f"CREATE MACRO _strength(evidence) AS CASE evidence {ranks} ELSE {len(Evidence) + 1} END;"
 
 
 def uses(text: str) -> frozenset[str]:

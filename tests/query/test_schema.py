@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fxstore import Store
+from fxstore import Store, schema
 from fxstore.errors import QueryError
 from fxstore.query import library
 from fxstore.query.engine import MACROS, RELATIONS
@@ -108,6 +108,12 @@ def test_macros_name_tables_with_their_schema() -> None:
                 own = set(re.findall(r"(\w+)(?:\([\w, ]*\))? (?:USING KEY \(.*?\) )?AS (?:MATERIALIZED )?\(", code))
                 used = set(re.findall(r"(?:FROM|JOIN) (\w+)\b(?![.(\w])", code))
                 assert not (used - own) & tables, (entry.name, used & tables)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_view_has_the_columns_that_the_schema_declares(store: Store, relation: str) -> None:
+    real = store.sql(f"SELECT column_name, column_type FROM (DESCRIBE {relation})").fetchall()
+    assert real == [(column.name, column.type) for column in schema.RELATIONS[relation].columns]
 
 
 def test_text_and_json_say_the_same(store: Store) -> None:

@@ -15,8 +15,9 @@ from fxstore.query.matching.costs import wiring
 from fxstore.query.matching.runs import Matching
 from fxstore.query.matching.side import Flags, Numbers, Side
 from fxstore.query.matching.steps import NONE
+from fxstore.vocabulary import Change
 
-CHANGES: Final = ("added", "changed", "moved", "removed", "renamed", "rewired", "same")
+CHANGES: Final = tuple(Change)
 _ADDED, _CHANGED, _MOVED, _REMOVED, _RENAMED, _REWIRED, _SAME = range(len(CHANGES))
 _CONTENT: Final = ("target", "dtype", "shape", "backend", "attrs")
 # The first of these that holds is the change.

@@ -14,8 +14,3 @@ CREATE MACRO _nid(run_key, ordinal) AS (run_key::BIGINT << 22) | ordinal;
 CREATE MACRO _top(run_key, index) AS (run_key::BIGINT << 22) | (4194303 - index);
 CREATE MACRO _ordinal(p_nid) AS (p_nid::BIGINT & 4194303)::INTEGER;
 CREATE MACRO _run_of(p_nid) AS printf('%08x', p_nid::BIGINT >> 22);
-
--- Strength of an evidence, the strongest first.
-CREATE MACRO _strength(evidence) AS CASE evidence
-    WHEN 'identity' THEN 1 WHEN 'from_node' THEN 2 WHEN 'handle' THEN 3 WHEN 'signature' THEN 4 WHEN 'delegate' THEN 5
-    WHEN 'observer' THEN 6 WHEN 'structure' THEN 7 WHEN 'name' THEN 8 ELSE 9 END;

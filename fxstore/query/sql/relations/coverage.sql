@@ -30,11 +30,3 @@ SELECT r.run_id, _top(c.run_key, c.overlay) AS overlay_id, c.stage, sum(c.nodes)
                                  [])) AS reasons
 FROM counted AS c JOIN _runs AS r ON r.run_key = c.run_key
 GROUP BY c.run_key, r.run_id, c.overlay, c.stage;
-COMMENT ON VIEW coverage IS 'One row per overlay and stage that it measures: how many of its nodes have a value. Nodes that call nothing (inputs, parameters) count only where the overlay mentions them.';
-COMMENT ON COLUMN coverage.run_id IS 'The run.';
-COMMENT ON COLUMN coverage.overlay_id IS 'The overlay.';
-COMMENT ON COLUMN coverage.stage IS 'The stage.';
-COMMENT ON COLUMN coverage.nodes IS 'Nodes of the stage that could have a value.';
-COMMENT ON COLUMN coverage.measured IS 'Those with a value; NaN and infinity are values.';
-COMMENT ON COLUMN coverage.not_measured IS 'Those without.';
-COMMENT ON COLUMN coverage.reasons IS 'Reason, without the nodes that it names, to number of nodes without a value; no data where the overlay does not mention them.';

@@ -22,12 +22,3 @@ FROM _runs AS r
 JOIN calls AS c ON c.structure_hash = r.structure_hash
 LEFT JOIN sizes AS s ON s.structure_hash = c.structure_hash AND s.ordinal = c.ordinal
 LEFT JOIN handle_lists AS h ON h.structure_hash = c.structure_hash AND h.ordinal = c.ordinal;
-COMMENT ON VIEW delegation IS 'One row per call of a delegate: a part of the graph that a backend took.';
-COMMENT ON COLUMN delegation.run_id IS 'The run.';
-COMMENT ON COLUMN delegation.nid IS 'The call.';
-COMMENT ON COLUMN delegation.backend IS 'The backend.';
-COMMENT ON COLUMN delegation.inner_nodes IS 'Nodes of the graph that it took; 0 where that graph is not in the store.';
-COMMENT ON COLUMN delegation.handles IS 'Handles of the inner nodes in the namespace debug_handle, each once; handles has the others.';
-COMMENT ON COLUMN delegation.inner_ops IS 'Operators among the inner nodes.';
-COMMENT ON COLUMN delegation.stage IS 'Stage of the call.';
-COMMENT ON COLUMN delegation.name IS 'Name of the call.';

@@ -10,9 +10,3 @@ in_structure AS (
 )
 SELECT r.run_id, s.stage, s.op_type, s.nodes, s.stage_index
 FROM _runs AS r JOIN in_structure AS s ON s.structure_hash = r.structure_hash;
-COMMENT ON VIEW operators IS 'One row per operator of a stage of a run: how often it stands there, nested graphs included.';
-COMMENT ON COLUMN operators.run_id IS 'The run.';
-COMMENT ON COLUMN operators.stage IS 'The stage.';
-COMMENT ON COLUMN operators.op_type IS 'Operator without namespace, overload and dialect: conv2d.';
-COMMENT ON COLUMN operators.nodes IS 'Number of its nodes.';
-COMMENT ON COLUMN operators.stage_index IS 'Place of the stage in the pipeline, from 0.';

@@ -28,23 +28,3 @@ FROM sizes AS s
 JOIN nodes AS n ON n.nid = s.nid
 LEFT JOIN taken AS t ON t.src_nid = s.nid
 LEFT JOIN readers AS r ON r.src_nid = t.backward_nid;
-COMMENT ON VIEW saved_tensors IS 'One row per value that a training step''s forward graph saves for its backward graph.';
-COMMENT ON COLUMN saved_tensors.run_id IS 'The run.';
-COMMENT ON COLUMN saved_tensors.nid IS 'The value''s node in the forward graph.';
-COMMENT ON COLUMN saved_tensors.backward_nid IS 'The placeholder of the backward graph that takes it, or NULL where none is known.';
-COMMENT ON COLUMN saved_tensors.stage IS 'Stage of the forward graph.';
-COMMENT ON COLUMN saved_tensors.method IS 'Its method.';
-COMMENT ON COLUMN saved_tensors.name IS 'Name of the value''s node.';
-COMMENT ON COLUMN saved_tensors.op_type IS 'Operator that computes it.';
-COMMENT ON COLUMN saved_tensors.target IS 'Its target; of a parameter or a buffer its name in the model.';
-COMMENT ON COLUMN saved_tensors.role IS 'Main role: saved, or input, parameter, buffer where it is an input that is saved, too.';
-COMMENT ON COLUMN saved_tensors.dtype IS 'Element type.';
-COMMENT ON COLUMN saved_tensors.shape IS 'Sizes as text; symbols keep their name.';
-COMMENT ON COLUMN saved_tensors.bytes IS 'Size of the tensor; NULL where its shape is symbolic.';
-COMMENT ON COLUMN saved_tensors.new_bytes IS 'Memory that lives on only because it is saved: 0 for inputs, and for views of inputs or of what another row counts.';
-COMMENT ON COLUMN saved_tensors.kind IS 'tensor, input, view (of another value), or view of input.';
-COMMENT ON COLUMN saved_tensors.view_of IS 'Name of the forward graph''s node whose memory it shares, or NULL.';
-COMMENT ON COLUMN saved_tensors.readers IS 'How many nodes of the backward graph read it.';
-COMMENT ON COLUMN saved_tensors.module_path IS 'Module that computes it.';
-COMMENT ON COLUMN saved_tensors.source_file IS 'File of the line that computes it.';
-COMMENT ON COLUMN saved_tensors.source_line IS 'That line.';

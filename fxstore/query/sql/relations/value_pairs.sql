@@ -10,10 +10,3 @@ SELECT r.run_id, _nid(r.run_key, a.ordinal) AS ref_nid, a.port AS ref_port, _nid
 FROM _runs AS r
 JOIN staged AS a ON a.structure_hash = r.structure_hash
 JOIN staged AS b ON b.structure_hash = a.structure_hash AND b.value_class = a.value_class AND b.stage_index > a.stage_index;
-COMMENT ON VIEW value_pairs IS 'One row per two values that must be equal up to numerical error, the reference in the earlier stage.';
-COMMENT ON COLUMN value_pairs.run_id IS 'The run.';
-COMMENT ON COLUMN value_pairs.ref_nid IS 'Node of the reference value, in the earlier stage.';
-COMMENT ON COLUMN value_pairs.ref_port IS 'Its output, from 0.';
-COMMENT ON COLUMN value_pairs.nid IS 'Node of the compared value.';
-COMMENT ON COLUMN value_pairs.port IS 'Its output, from 0.';
-COMMENT ON COLUMN value_pairs.evidence IS 'The weaker evidence of the two: identity, from_node, handle, signature, ...';
