@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import docs
+from tests import nights
 
 FORBIDDING = """
 import json, sys
@@ -54,7 +54,7 @@ def command(verbs: list[list[str]]) -> list[str]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    docs.make(tmp_path)
+    nights.make(tmp_path)
     (tmp_path / "numbers.json").write_text(json.dumps(GRAPH))
     return tmp_path
 

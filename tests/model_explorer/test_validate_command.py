@@ -12,7 +12,7 @@ import pytest
 from fxstore.cli import run as fxstore
 from fxstore.errors import SourceError
 from fxstore.model_explorer import CHECKS
-from tests.docs import PAGES
+from tests import pages
 from tests.model_explorer.payloads import graph, item, node, with_rows
 
 
@@ -110,7 +110,7 @@ def test_files_that_are_large_in_one_way_take_their_time_only(name: str, tmp_pat
 
 
 def test_the_documentation_names_every_check() -> None:
-    page = next(page for page in PAGES if page.name == "model_explorer.md").read_text("utf-8")
+    page = pages.page("model_explorer.md").read_text("utf-8")
     told = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
     table = [row for row in told if len(row) == 3 and row[1] in ("error", "warning")]
     assert table == [[f"`{check.name}`", check.severity, check.says] for check in CHECKS.values()]

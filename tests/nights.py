@@ -1,30 +1,25 @@
-"""The store that the commands in docs/ are asked of; ``python -m tests.docs DIR`` writes what they show into the pages.
+"""The store that most commands in docs/ are asked of.
 
-DIR is an empty directory. Three nights of a small network: on Wednesday a pass takes gelu for relu, and names are
+Three nights of a small network: on Wednesday a pass takes gelu for relu, and names are
 counted anew; the softmax runs on the CPU each night.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 from fxstore import connect
 from fxstore.records import RunRecord
-from tests import readme
 from tests.store.records import chain, graph, metric, node, overlay, run
 
 _JSON = re.compile(r"```json\n(.*?)```", re.S)
-PAGES = tuple(
-    readme.README.parent / "docs" / name
-    for name in ("store.md", "query.md", "diff.md", "gates.md", "pictures.md", "model_explorer.md")
-)
+_EXPLORER = Path(__file__).parents[1] / "docs" / "model_explorer.md"
 
 
 def make(folder: Path) -> None:
     """Writes the store ``fxstore-runs`` into a folder, and the broken file that ``model_explorer.md`` shows."""
-    shown = _JSON.search(next(p for p in PAGES if p.name == "model_explorer.md").read_text("utf-8"))
+    shown = _JSON.search(_EXPLORER.read_text("utf-8"))
     assert shown is not None
     (folder / "broken.json").write_text(shown[1], "utf-8")
     with connect(folder / "fxstore-runs") as store:
@@ -62,10 +57,3 @@ def night(name: str, cosine: float, slow: float) -> RunRecord:
         overlays=[overlay("accuracy", numbers), overlay("device", times, "latency", "lower")],
         tags={"branch": "main"},
     )
-
-
-if __name__ == "__main__":
-    where = Path(sys.argv[1])
-    make(where)
-    for page in PAGES:
-        readme.update(where, page)

@@ -1,26 +1,17 @@
-"""The Python on the pages of docs/ runs as it stands; names that a page takes from its reader are given here."""
+"""The names that the Python of a page takes from its reader, such as ``model`` and ``inputs``; one function a page.
+
+Each is given a network that was lowered and run (``tests/ingest/traced.py``), which it may use.
+"""
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fxstore
-from tests import docs, readme
-
-pytest.importorskip("executorch")
-DOCS = Path(__file__).parents[2] / "docs"
-ELSEWHERE = {"adapters.md", "spark.md"}  # test_adapters_docs.py, engines/test_docs.py
-CODE = {
-    page.name: found
-    for page in sorted(DOCS.glob("*.md"))
-    if (found := re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S))
-}
+from tests import nights
 
 
 def layout(_: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +62,7 @@ def embedding(_: dict[str, Any]) -> dict[str, Any]:
 
 def model_explorer(_: dict[str, Any]) -> dict[str, Any]:
     store = fxstore.connect(":memory:")
-    store.commit(docs.night("monday", 0.9999, 1.0))
+    store.commit(nights.night("monday", 0.9999, 1.0))
     return {"store": store}
 
 
@@ -83,34 +74,12 @@ def training(_: dict[str, Any]) -> dict[str, Any]:
     return {"store": fxstore.connect(":memory:"), "model": model.train(), "inputs": (torch.ones(2, 4),)}
 
 
-GIVEN: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+def readme(_: dict[str, Any]) -> dict[str, Any]:
+    return {}
+
+
+SCOPES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "README.md": readme,
     "layout.md": layout, "metrics.md": metrics, "fx_viewer.md": fx_viewer, "model_explorer.md": model_explorer,
     "training.md": training, "embedding.md": embedding,
 }  # fmt: skip
-
-
-def test_every_page_with_python_is_run() -> None:
-    assert set(CODE) == set(GIVEN) | ELSEWHERE
-
-
-@pytest.mark.parametrize("page", GIVEN)
-def test_the_python_of_a_page_runs(
-    page: str, compiled: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("net.etdp", "net.bin"):
-        (tmp_path / name).write_bytes((compiled["folder"] / name).read_bytes())
-    scope = GIVEN[page](compiled)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for code in CODE[page]:
-            exec(compile(code, page, "exec"), scope)
-
-
-def test_a_saved_payload_is_shown_by_the_command_of_the_page(compiled: dict[str, Any], tmp_path: Path) -> None:
-    from fxstore.fx_viewer import FXGraphCompareExporter, FXGraphExporter
-
-    module = fx_viewer(compiled)["float_gm"]
-    FXGraphCompareExporter({"a": FXGraphExporter(module)}).export_json(tmp_path / "compare.json")
-    ((command, _),) = readme.blocks(DOCS / "fx_viewer.md")
-    assert readme.run(command, tmp_path).startswith("Wrote compare.html (")

@@ -1,6 +1,8 @@
-"""Runs the README's console blocks; ``python -m tests.readme DIR`` writes their real output into the README.
+"""Runs what the README and docs/ show; ``python -m tests.pages DIR [PAGE…]`` writes the real output into the pages.
 
-DIR is an empty directory.
+DIR is an empty directory. A ``console`` block is one shell command and what it shows on a terminal; a ``python`` block
+runs as it stands. Where a page's commands run, and which names its Python takes from the reader, is said once, in
+:data:`FOLDERS` and in :mod:`tests.page_scopes`.
 """
 
 from __future__ import annotations
@@ -10,23 +12,58 @@ import pty
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
-README = Path(__file__).parents[1] / "README.md"
-EXAMPLES = README.parent / "examples"
-WIDTH = "118"
+from tests import nights
+
+ROOT: Final = Path(__file__).parents[1]
+DOCS: Final = ROOT / "docs"
+EXAMPLES: Final = ROOT / "examples"
+WIDTH: Final = "118"
 _PYTHON = re.compile(r"```python\n(.*?)```", re.S)
 _BLOCK = re.compile(r"```console\n(.*?)```", re.S)
 
 
-def blocks(page: Path = README) -> list[tuple[str, str]]:
+def page(name: str) -> Path:
+    """Returns the file of a page."""
+    return ROOT / name if name == "README.md" else DOCS / name
+
+
+def empty(folder: Path) -> None:
+    """Makes nothing: the page's own commands make what they need."""
+
+
+def payload(folder: Path) -> None:
+    """Makes the file that docs/fx_viewer.md opens."""
+    import torch
+
+    from fxstore.fx_viewer import FXGraphCompareExporter, FXGraphExporter
+
+    module = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()))
+    FXGraphCompareExporter({"a": FXGraphExporter(module)}).export_json(folder / "compare.json")
+
+
+FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
+    "README.md": empty,
+    "tutorial.md": empty,
+    "fx_viewer.md": payload,
+    **dict.fromkeys(("store.md", "query.md", "diff.md", "gates.md", "pictures.md", "model_explorer.md"), nights.make),
+}
+"""What makes the folder in which the commands of a page run, in order."""
+TORCH: Final = {"README.md", "tutorial.md", "fx_viewer.md"}
+"""Pages whose commands need torch and executorch."""
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
     """Returns command and shown output of each console block of a page."""
-    return [_split(block) for block in _BLOCK.findall(page.read_text("utf-8"))]
+    return [_split(block) for block in _BLOCK.findall(path.read_text("utf-8"))]
 
 
-def python_blocks() -> list[str]:
-    """Returns the code of each Python block."""
-    return _PYTHON.findall(README.read_text("utf-8"))
+def python_blocks(path: Path) -> list[str]:
+    """Returns the code of each Python block of a page."""
+    return _PYTHON.findall(path.read_text("utf-8"))
 
 
 def _split(block: str) -> tuple[str, str]:
@@ -75,15 +112,25 @@ def comparable(text: str) -> list[str]:
     return [line for line in lines if line and not set(line) <= set("┌┬┐├┼┤└┴┘─")]
 
 
-def update(folder: Path, page: Path = README) -> None:
+def update(name: str, folder: Path) -> None:
     """Writes the real output of each block into a page."""
+    FOLDERS[name](folder)
 
     def real(match: re.Match[str]) -> str:
         command, _ = _split(match[1])
         return f"```console\n$ {command}\n{run(command, folder)}```"
 
-    page.write_text(_BLOCK.sub(real, page.read_text("utf-8")), "utf-8")
+    path = page(name)
+    path.write_text(_BLOCK.sub(real, path.read_text("utf-8")), "utf-8")
+
+
+def main(where: Path, names: list[str]) -> None:
+    """Updates these pages, or all of them, each in a folder of its own."""
+    for name in names or FOLDERS:
+        folder = where / name
+        folder.mkdir(parents=True)
+        update(name, folder)
 
 
 if __name__ == "__main__":
-    update(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])
