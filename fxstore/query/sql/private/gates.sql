@@ -18,7 +18,7 @@ stages AS (
 )
 SELECT n.ordinal, n.stage, m.ordinal IS NOT NULL AS measured
 FROM _run_nodes(p_run) AS n SEMI JOIN stages AS s ON s.stage = n.stage LEFT JOIN measured AS m ON m.ordinal = n.ordinal
-WHERE m.ordinal IS NOT NULL OR starts_with(n.op, 'call_');
+WHERE m.ordinal IS NOT NULL OR starts_with(n.op, 'call_') ORDER BY n.ordinal;
 
 -- Where some nodes of a run, given as a list of ordinals, are.
 CREATE MACRO _gate_places(p_run, p_ordinals) AS TABLE
