@@ -139,6 +139,7 @@ class Measuring(Logged):
             logged_and_added,
             logged_values,
         )
+        from fxstore.ingest.runtime_values import unplaced_line
         from fxstore.ingest.samples import given as samples_of
         from fxstore.metrics import resolve
 
@@ -157,6 +158,8 @@ class Measuring(Logged):
                 logged, source = logged_values(ran, dump.executions), LOGGED
             rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
             self._lay(f"{stage} vs {reference}", "accuracy", source, [rows], method)
+            if lost := unplaced_line({name: why for one in logged for name, why in one.unplaced.items()}):
+                self._note(f"{stage}: {lost}")
 
     def _emitted(self, stage: str, method: str) -> Emitted:
         from fxstore.ingest.executions import Emitted, methods_of

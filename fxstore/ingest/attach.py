@@ -62,6 +62,7 @@ class Attached:
             that the emitter adds.
         outputs: The method's outputs, in order.
         passed: What delegates were passed, in order, by position of the call; those that were called once.
+        inner: What delegates logged of their own inside, in order, by instruction.
     """
 
     values: dict[Port, Array] = field(default_factory=dict)
@@ -70,6 +71,7 @@ class Attached:
     unmatched: list[Event] = field(default_factory=list)
     outputs: list[Logged] = field(default_factory=list)
     passed: dict[int, list[Logged]] = field(default_factory=dict)
+    inner: dict[int, list[Event]] = field(default_factory=dict)
 
 
 @dataclass
@@ -198,7 +200,7 @@ def _steps(events: Iterable[Event], result: Attached) -> list[_Step]:
         elif event.instruction is None:
             result.latency.append(Latency(None, _LATENCY[event.kind], event.duration_ns or 0, event.name))
         elif event.kind == "value" and event.delegate_id is not None:
-            result.unmatched.append(event)
+            result.inner.setdefault(event.instruction, []).append(event)
         else:
             step = running.get(event.instruction)
             if step is None:

@@ -1,18 +1,22 @@
-"""Values inside delegates that a dump tells without more: those of their ports, and what their codes stand for."""
+"""Values inside delegates that a dump tells: those of their ports, what codes mean, and what a backend logs itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from fxstore.ingest.attach import Attached
-from fxstore.ingest.etdump import Array, Logged
+from fxstore.ingest.etdump import Array, Event, Logged
+from fxstore.ingest.handle_values import HandleNodes, Laid, Offered
+from fxstore.ingest.handle_values import Place as NodePlace
 from fxstore.ingest.overlays import Place, RunNodes
 from fxstore.ingest.qparams import constant_params
 from fxstore.records import Graph
+
+_NO_DATA: Final = "no tensor data"
 
 Key = tuple[str, str, int]
 """Path of the graph, name of the node, output port."""
@@ -116,3 +120,63 @@ def dequantised(graph: Graph, values: Mapping[Key, Array]) -> dict[Key, Array]:
 def _real(codes: Array, scale: Any, zero_point: Any) -> Array:
     """In float32, as ``dequantize_per_tensor`` computes it."""
     return (codes.astype(np.int32) - np.int32(zero_point)).astype(np.float32) * np.float32(scale)
+
+
+class Dumping:
+    """Delegates that may log what is inside of them, each value with an identifier of the backend's.
+
+    Args:
+        nodes: What is inside, by the instruction that calls the delegate: graphs, with the positions that count.
+        ids: Debug handles by instruction and the backend's identifiers, as far as the program's maps tell.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[int, tuple[Graph, Collection[int] | None]],
+        ids: Mapping[int, Mapping[int | str, tuple[int, ...]]],
+    ) -> None:
+        self._inside = nodes
+        self._ids = ids
+        self._nodes: dict[int, HandleNodes] = {}
+
+    def lay(self, events: Mapping[int, Sequence[Event]]) -> Laid:
+        """Returns where the values lie that delegates logged of their inside, by instruction."""
+        laid = Laid()
+        for instruction, logged in events.items():
+            offered: dict[NodePlace, list[Offered]] = {}
+            for event in logged:
+                identifier = event.delegate_id
+                assert identifier is not None
+                called = f"{'name' if isinstance(identifier, str) else 'id'} {identifier} of instruction {instruction}"
+                place = self._place(instruction, identifier)
+                if isinstance(place, str):
+                    laid.unplaced[called] = place
+                    continue
+                arrays = [one.reason or _NO_DATA if one.array is None else one.array for one in event.values]
+                offered.setdefault(place, []).append(Offered(called, arrays))
+            if offered:
+                found = self._nodes[instruction].lay(offered)
+                meant = dequantised(self._inside[instruction][0], found.values)
+                found.values = {**meant, **found.values}
+                laid.add(found)
+        return laid
+
+    def _place(self, instruction: int, identifier: int | str) -> NodePlace | str:
+        """Returns the node of a backend's identifier, or why there is none.
+
+        It is looked up in the map that the backend made; without one, a number is a debug handle, and a text a name.
+        """
+        if instruction not in self._inside:
+            return "what is inside of its delegate is not known"
+        if instruction not in self._nodes:
+            self._nodes[instruction] = HandleNodes([self._inside[instruction]])
+        nodes, ids = self._nodes[instruction], self._ids.get(instruction, {})
+        same = [identifier, int(identifier)] if isinstance(identifier, str) and identifier.isdecimal() else [identifier]
+        for one in same:
+            if one in ids:
+                return nodes.by_handle(ids[one])
+        if isinstance(identifier, str):
+            return nodes.by_name(identifier)
+        if any(isinstance(one, int) for one in ids):
+            return "the delegate's map of handles does not have it"
+        return nodes.by_handle([identifier])

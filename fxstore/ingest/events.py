@@ -45,9 +45,10 @@ class EventLayer:
         rows = EventRows()
         notes = list(self._times(placed, rows))
         if self.values and self.dump.has_values:
-            table = runtime_statistics(placed)
+            table, lost = runtime_statistics(placed)
             source = f"{self.source} and debug buffer; {self.compared}"
-            yield Laid(Overlay("runtime values", "statistics", source, table))
+            told = () if lost is None else (f"runtime values: {lost}",)
+            yield Laid(Overlay("runtime values", "statistics", source, table), told)
         yield Laid(Overlay(self.name, "latency", self.source, rows.table(), "ns", "lower"), tuple(notes))
 
     def _times(self, placed: Sequence[Execution], rows: EventRows) -> Iterator[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fxstore.ingest.attach import Attached, EmittedGraph, Latency, attach, emitted_graph
-from fxstore.ingest.delegate_values import Delegate, called_delegates, passed_inputs, port_values
+from fxstore.ingest.delegate_values import Delegate, Dumping, called_delegates, passed_inputs, port_values
 from fxstore.ingest.etdump import Array, Block, Dump, Event
 from fxstore.ingest.event_rows import EventRows
+from fxstore.ingest.handle_values import Laid, same
 from fxstore.ingest.handles import INSTRUCTION
 from fxstore.ingest.inner import Inside
 from fxstore.ingest.measure import named
@@ -104,7 +105,7 @@ class Method:
         """Adds a block's events; those of the run itself only for the first stage. Returns how many lie on no node."""
         raise NotImplementedError
 
-    def values(self, block: Block) -> tuple[dict[Key, Array], dict[Key, str]]:
+    def values(self, block: Block) -> Laid:
         """Returns the values that an execution logged, and the reasons of those that it did not."""
         raise NotImplementedError
 
@@ -116,6 +117,7 @@ class Emitted(Method):
     graph: EmittedGraph = field(kw_only=True)
     inside: Inside = field(kw_only=True)
     delegates: list[Delegate] = field(kw_only=True)
+    dumping: Dumping = field(kw_only=True)
 
     def _told_inside(self, block: Block) -> int:
         return self.inside.told(
@@ -139,12 +141,16 @@ class Emitted(Method):
         """Returns the events of an execution on the nodes."""
         return attach(block, self.graph)
 
-    def values(self, block: Block) -> tuple[dict[Key, Array], dict[Key, str]]:
-        """As :meth:`Method.values`, by the instructions' own nodes, and inside delegates of their ports."""
+    def values(self, block: Block) -> Laid:
+        """As :meth:`Method.values`, by the instructions' own nodes, and inside delegates of their ports and their own.
+
+        What a delegate returned is what the program went on with: it counts before what the delegate logged of it.
+        """
         attached = self.attached(block)
         values, missing = named(self.place.graph, attached)
-        passed = passed_inputs(self.place.graph, attached, self.delegates)
-        return values | passed | port_values(attached, self.delegates), missing
+        values |= passed_inputs(self.place.graph, attached, self.delegates)
+        values |= port_values(attached, self.delegates)
+        return _with(self.dumping.lay(attached.inner), values, missing)
 
 
 @dataclass
@@ -155,6 +161,7 @@ class Edge(Method):
     delegated: dict[int, str] = field(kw_only=True)
     types: list[str] = field(kw_only=True)
     ports: list[int] = field(kw_only=True)
+    dumping: Dumping = field(kw_only=True)
     _ran: dict[int, list[int]] = field(default_factory=dict, kw_only=True)
 
     def lay(self, block: Block, sample: int | None, rows: EventRows, first: bool) -> int:
@@ -178,8 +185,8 @@ class Edge(Method):
                     rows.add(base + node, _SHARED, event, reason, sample)
         return rows.lost(attached.unmatched, f"no node of {self.stage} has its handle", sample)
 
-    def values(self, block: Block) -> tuple[dict[Key, Array], dict[Key, str]]:
-        """Only a kernel whose operator is one node's tells whose value it logged."""
+    def values(self, block: Block) -> Laid:
+        """Only a kernel whose operator is one node's tells whose value it logged; a delegate by its identifiers."""
         ran = {
             event.instruction: event.name
             for event in block.events
@@ -198,7 +205,7 @@ class Edge(Method):
         for i, nodes in self.nodes.items():
             missing |= {(path, names[n], 0): _UNTOLD if i in self.delegated else _SHARED_VALUE for n in nodes
                         if i not in owner}  # fmt: skip
-        return values, missing
+        return _with(self.dumping.lay(attached.inner), values, missing)
 
     def _named(self, event: Latency) -> list[int]:
         """Returns the nodes of an event's instruction: of several, those whose operator is the kernel that ran."""
@@ -253,8 +260,13 @@ def _method(place: Place, run: RunNodes, instructions: dict[int, list[int]]) -> 
         for i, positions in instructions.items()
     }
     if place.stage.kind == "runtime":
-        inside, called = Inside(place, run), called_delegates(place, run)
-        return Emitted(place, kinds, graph=emitted_graph(place.graph), inside=inside, delegates=called)
+        graph, called = emitted_graph(place.graph), called_delegates(place, run)
+        calls = {position: i for i, position in graph.nodes.items()}
+        insides = {calls[one.call]: (one.graph, None) for one in called if one.call in calls}
+        dumping = Dumping(insides, {i: delegate.handles for i, delegate in delegates.items()})
+        inside = Inside(place, run)
+        return Emitted(place, kinds, graph=graph, inside=inside, delegates=called, dumping=dumping)
+    flat = {i: (place.graph, set(instructions[i])) for i in delegates if i in instructions}
     return Edge(
         place,
         kinds,
@@ -262,7 +274,21 @@ def _method(place: Place, run: RunNodes, instructions: dict[int, list[int]]) -> 
         delegated={i: delegate.backend for i, delegate in delegates.items()},
         types=[row["op_type"] for row in rows],
         ports=[row["ports"] for row in rows],
+        dumping=Dumping(flat, {i: delegate.handles for i, delegate in delegates.items()}),
     )
+
+
+def _with(inner: Laid, values: Mapping[Key, Array], missing: Mapping[Key, str]) -> Laid:
+    """Returns what delegates logged themselves with what else was logged, which goes first."""
+    for key, array in values.items():
+        if key in inner.values and not same(array, inner.values[key]):
+            inner.notes[key] = "the delegate logged another value of it than it returned"
+        else:
+            inner.notes.pop(key, None)
+        inner.missing.pop(key, None)
+    inner.values.update(values)
+    inner.missing = {**{key: reason for key, reason in missing.items() if key not in inner.values}, **inner.missing}
+    return inner
 
 
 def _counts(row: dict[str, Any]) -> bool:

@@ -53,8 +53,9 @@ def _values(block: Any, reason: str | None) -> Iterator[Event]:
         key = event._instruction_id, identifier
         if event.debug_data and event._instruction_id is not None and key not in seen:
             seen.add(key)
-            logged = tuple(_logged(event.debug_data, reason))
-            yield Event("value", event.name, event._instruction_id, identifier, values=logged)
+            for one in event.debug_data:  # each is an event of its own in the dump
+                logged = tuple(_logged([one], reason))
+                yield Event("value", event.name, event._instruction_id, identifier, values=logged)
     if block.run_output:
         yield Event("output", None, None, values=tuple(_logged(block.run_output, reason)))
 

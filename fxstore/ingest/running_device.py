@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from fxstore.ingest.etdump import Array, Block, Dump, read_etdump
 from fxstore.ingest.executions import Emitted, Method
+from fxstore.ingest.handle_values import Laid
 from fxstore.ingest.held import Held
 from fxstore.ingest.pairs import Key
 from fxstore.ingest.running import Compared, Reference, Side, State, Wanted, graphs_of, top_graph
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 
 _INSIDE = "inside a delegate: measured at its outputs"
 _NESTED = "inside a nested graph: not told apart in the log"
-
-
-class Logged(NamedTuple):
-    """What one execution told: values, reasons of those that it did not, and what is to be known of numbers."""
-
-    values: Mapping[Key, Array]
-    missing: Mapping[Key, str]
-    notes: Mapping[Key, str] = MappingProxyType({})
 
 
 def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
@@ -51,12 +43,12 @@ def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
     return Dump(tuple(blocks), 0)
 
 
-def logged_values(ran: Method, blocks: Sequence[Block]) -> list[Logged]:
+def logged_values(ran: Method, blocks: Sequence[Block]) -> list[Laid]:
     """Returns what each execution logged."""
-    return [Logged(*ran.values(block)) for block in blocks]
+    return [ran.values(block) for block in blocks]
 
 
-def logged_and_added(ran: Emitted, blocks: Sequence[Block], program: Any) -> list[Logged]:
+def logged_and_added(ran: Emitted, blocks: Sequence[Block], program: Any) -> list[Laid]:
     """Returns the same with the values inside delegates that added outputs tell.
 
     Args:
@@ -69,12 +61,12 @@ def logged_and_added(ran: Emitted, blocks: Sequence[Block], program: Any) -> lis
     return [_with(one, more) for one, more in zip(logged_values(ran, blocks), added, strict=True)]
 
 
-def _with(one: Logged, more: Added) -> Logged:
+def _with(one: Laid, more: Added) -> Laid:
     """Returns both; what was logged of the shipped program goes first."""
     values = {**more.values, **one.values}
     missing = {key: reason for key, reason in more.missing.items() if key not in values}
     notes = {key: note for key, note in more.notes.items() if key not in one.values}
-    return Logged(values, {**missing, **one.missing}, notes)
+    return Laid(values, {**missing, **one.missing}, {**notes, **one.notes}, one.unplaced)
 
 
 def flat_samples(reference: Side, given: Given) -> list[list[Any]]:
@@ -86,7 +78,7 @@ def flat_samples(reference: Side, given: Given) -> list[list[Any]]:
 
 
 def compare_logged(
-    structure: Structure, reference: Side, stage: str, given: Given, wanted: Wanted, logged: Iterable[Logged]
+    structure: Structure, reference: Side, stage: str, given: Given, wanted: Wanted, logged: Iterable[Laid]
 ) -> pa.Table:
     """Runs the reference on each sample and compares with it what each execution of a stage logged.
 
@@ -101,17 +93,17 @@ def compare_logged(
     inputs = flat_samples(reference, given)
     state: State = dict(reference.written)
     found = []
-    for number, (values, unlogged, notes) in enumerate(logged):
+    for number, one in enumerate(logged):
         state = state if given.carry_state else dict(reference.written)
         with Held(wanted.budget_bytes) as held:
             missing = right.hold(given.samples[number], held, state)
             comparison = compared.comparison(held, missing, wanted.metrics, "cumulative", number)
-            known = {**_fed(top, inputs[number]), **values}
+            known = {**_fed(top, inputs[number]), **one.values}
             for key, value in known.items():
-                comparison.take(key, value, notes.get(key))
+                comparison.take(key, value, one.notes.get(key))
             keys = [pair.value for pair in compared.pairs]
             inside = {key: reasons[key[0]] for key in keys if key[0] and key not in known}
-            found.append(comparison.rows({**inside, **unlogged}))
+            found.append(comparison.rows({**inside, **one.missing}))
     return pa.concat_tables(found)
 
 

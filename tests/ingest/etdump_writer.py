@@ -46,7 +46,7 @@ def tensor(scalar: int, sizes: Sequence[int], offset: int, strides: Sequence[int
     return write
 
 
-def value(instruction: int, *tensors: Row, output: bool = False, delegate_id: int | None = None) -> Row:
+def value(instruction: int, *tensors: Row, output: bool = False, delegate_id: str | int | None = None) -> Row:
     """A logged value: one tensor, a list of several, or a number."""
 
     def write(b: flatbuffers.Builder) -> int:
@@ -59,7 +59,8 @@ def value(instruction: int, *tensors: Row, output: bool = False, delegate_id: in
         if output:
             fields.append(("UOffsetTRelative", 7, _table(b, 1, [("Bool", 0, True)])))
         entry = _table(b, 8, fields)
-        inner = [] if delegate_id is None else [("Int32", 3, delegate_id)]
+        inner: list[Field] = [("Int32", 3, delegate_id)] if isinstance(delegate_id, int) else []
+        inner += _texts(b, [(4, delegate_id if isinstance(delegate_id, str) else None)])
         event = _table(b, 6, [("Int32", 1, instruction), ("UOffsetTRelative", 2, entry), *inner])
         return _table(b, 3, [("UOffsetTRelative", 2, event)])
 

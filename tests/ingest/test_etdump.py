@@ -108,7 +108,8 @@ def test_a_value_inside_a_delegate_is_not_one_of_its_outputs() -> None:
     )  # fmt: skip
     found = attach(block, graph({0: 1}))
     assert found.values[0, 0].tolist() == [0.0]
-    assert [e.delegate_id for e in found.unmatched] == [7]
+    assert [[e.delegate_id for e in events] for events in found.inner.values()] == [[7]]
+    assert not found.unmatched
 
 
 def test_an_instruction_that_ran_several_times_has_no_single_value_but_every_time() -> None:
