@@ -142,9 +142,7 @@ class HandleNodes:
             elif any(isinstance(other, str) or not same(first, other) for other in others):
                 laid.missing[key] = f"{len(found)} different values are told of it: by {_few(c for c, _ in found)}"
             else:
-                array, note = self._fitted(graph, position, port, first)
-                laid.values[key] = array
-                laid.notes[key] = "; ".join(filter(None, (f"by {called}", note)))
+                self._put(laid, (graph, position, port), first, f"by {called}")
         return laid
 
     def _ports(self, place: Place, offered: Offered) -> dict[int, Array | str] | str:
@@ -163,48 +161,50 @@ class HandleNodes:
             return f"{len(arrays)} values of a node with {len(outputs)} outputs: their shapes do not tell of which"
         return {one[0]: array for one, array in zip(fits, arrays, strict=True)}
 
-    def _fitted(self, graph: int, position: int, port: int, array: Array) -> tuple[Array, str | None]:
-        """Returns an array in the node's layout, and what had to be done for that."""
-        row = self._rows[graph][position]
-        outputs = _outputs(row)
-        dtype, shape = outputs[port]
-        notes = []
+    def _put(self, laid: Laid, value: tuple[int, int, int], array: Array, note: str) -> None:
+        """Lays an array on a node in the node's layout; codes on what quantises the node, and on it what they mean."""
+        graph, position, port = value
+        dtype, shape = _outputs(self._rows[graph][position])[port]
         if not _fits(array, shape) and array.ndim >= _FEWEST_AXES:
             last = (0, array.ndim - 1, *range(1, array.ndim - 1))
             if _fits(array.transpose(last), shape):
                 array = array.transpose(last)
-                notes.append(f"axes permuted by {str(last).replace(' ', '')}: it came with its channels last")
+                note += f"; axes permuted by {str(last).replace(' ', '')}: it came with its channels last"
         if array.dtype.kind in "iu" and (dtype or "").startswith(("float", "bfloat")):
-            found = self._codes(graph, position, port)
-            if isinstance(found, QParams):
-                array = _real(array, found)
-                notes.append(f"dequantised by scale {found.scale:g}, zero point {found.zero_point:g}")
+            params, quantises = self._codes(graph, position, port)
+            if isinstance(params, str):
+                note += f"; {params}"
             else:
-                notes.append(found)
-        return array, "; ".join(notes) or None
+                for user in quantises:
+                    laid.values.setdefault(self._key(graph, user, 0), array)
+                    laid.notes.setdefault(self._key(graph, user, 0), note)
+                array = _real(array, params)
+                note += f"; dequantised by scale {params.scale:g}, zero point {params.zero_point:g}"
+        laid.values[self._key(*value)], laid.notes[self._key(*value)] = array, note
 
-    def _codes(self, graph: int, position: int, port: int) -> QParams | str:
-        """Returns how a node's value is quantised: as the node reads it back, or as all that quantise it agree."""
+    def _codes(self, graph: int, position: int, port: int) -> tuple[QParams | str, list[int]]:
+        """Returns how a node's value is quantised, and the nodes that do it: its own reading, or all that agree."""
         rows = self._rows[graph]
         if rows[position]["op_type"] == "dequantize_per_tensor":
-            return constant_params(rows[position]["attrs"]) or "its codes have no constant scale"
+            return constant_params(rows[position]["attrs"]) or "its codes have no constant scale", []
         users = [
             edge["dst"]
             for edge in self._graphs[graph].edges.to_pylist()
             if (edge["src"], edge["src_port"]) == (position, port)
+            and rows[edge["dst"]]["op_type"] == "quantize_per_tensor"
         ]
-        found = [constant_params(rows[u]["attrs"]) for u in users if rows[u]["op_type"] == "quantize_per_tensor"]
-        if not found or None in found:
-            return "its codes have no scale: nothing quantises its node with a constant one"
+        found = [constant_params(rows[user]["attrs"]) for user in users]
+        if not found or found[0] is None:
+            return "its codes have no scale: nothing quantises its node with a constant one", []
         if any(one != found[0] for one in found):
-            return f"its codes have no scale: its node is quantised in {len(found)} ways"
-        assert found[0] is not None
-        return found[0]
+            return f"its codes have no scale: its node is quantised in {len(found)} ways", []
+        return found[0], users
 
     def _passes_on(self, place: Place) -> int:
         """Returns 0 for what computes a value; more for what only stands for one that was computed elsewhere."""
         row = self._row(place)
-        return 2 if row["role"] == "input" else int(row["op_type"] == "getitem")
+        passes_on = row["op_type"] == "getitem" or row["op_type"].startswith(("quantize_", "dequantize_"))
+        return 2 if row["role"] == "input" else int(passes_on)
 
     def _row(self, place: Place) -> dict[str, Any]:
         return self._rows[place.graph][place.position]

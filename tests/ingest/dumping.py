@@ -114,3 +114,17 @@ def values_of(program: Any, inputs: Sequence[Any]) -> dict[str, Any]:
 
     found = capture_values(program, tuple(inputs)).values
     return {name: array for (_, name, port), array in found.items() if port == 0}
+
+
+def lowered_codes(model: nn.Module, inputs: tuple[Any, ...], *, at_once: bool = True) -> Logs:
+    """Quantises a model and lowers that; the float model is a stage, too."""
+    from tests.ingest.lowering import quantised
+
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        exported = torch.export.export(model.eval(), inputs)
+        codes = torch.export.export(quantised(exported, inputs)[1], inputs)
+    found = lowered(codes, inputs, at_once=at_once)
+    found.stages = {"float": exported, "quantized": codes, "runtime": found.program}
+    found.right = values_of(exported, inputs)
+    return found

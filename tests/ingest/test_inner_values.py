@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import fxstore
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")
-from tests.ingest.dumping import Logs, Three, lowered, values_of  # noqa: E402
+from tests.ingest.dumping import Logs, Three, lowered, lowered_codes, values_of  # noqa: E402
 
 INSIDE = """SELECT n.name, n.path, m.metric, m.port, m.value, m.status, m.reason FROM metrics m JOIN nodes n USING (nid)
 JOIN overlays o USING (overlay_id) WHERE o.kind = 'accuracy' AND n.path <> '' AND o.run_id = '{}' ORDER BY ALL"""
@@ -181,3 +182,98 @@ def test_a_live_inspector_gives_the_same_as_its_files(store: fxstore.Store, thre
     ).fetchall()
     assert [row[0] for row in found] == ["convolution", "relu", "tanh"]
     assert [row[1] for row in found] == pytest.approx([0.25, 0.0, 0.25], abs=1e-6)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["at once", "in two steps"])
+def codes(request: pytest.FixtureRequest) -> Logs:
+    torch.manual_seed(2)
+    return lowered_codes(Three(), (torch.randn(1, 3, 8, 8),), at_once=request.param)
+
+
+@pytest.mark.parametrize("place", ["relu", "quantize", "convolution"])
+def test_codes_are_read_with_the_scale_of_their_node(
+    store: fxstore.Store, codes: Logs, tmp_path: Path, place: str
+) -> None:
+    logs = replace(codes, data=bytearray(), inner={})
+    at, relu, handle = logs.node("relu")
+    (quantize,) = (
+        user for _, graph in logs.delegates() for node in graph.nodes if node.name == relu for user in node.users
+    )
+    scale, zero = quantize.args[1:3]
+    logged = np.clip(np.round(logs.right["relu"] / scale) + zero, -128, 127).astype(np.int8)
+    name = {"relu": relu, "quantize": quantize.name, "convolution": logs.node("convolution")[1]}[place]
+    logs.log(at, {"relu": handle, "quantize": quantize.name}.get(place, name), logged)
+    found = inside(store, ingest(store, logs, tmp_path))
+    read_back = {user.name for user in quantize.users}
+    if place == "relu":
+        assert [found[key][0] for key in read_back] == [pytest.approx(1.0, abs=1e-3)]
+        value, status, reason = found[name]
+        assert (value, status) == (pytest.approx(1.0, abs=1e-3), "ok")
+        assert f"dequantised by scale {scale:g}, zero point {zero:g}" in reason
+    elif place == "quantize":  # the number is that of the node that reads the codes
+        assert [found[key][0] for key in read_back] == [pytest.approx(1.0, abs=1e-3)]
+    else:
+        value, status, reason = found[name]
+        assert (value, status) == (None, "not_measured")
+        assert reason.startswith("dtype int8 vs float32, no scale")
+
+
+@pytest.mark.parametrize("keys", ["number", "name", "text"])
+def test_a_backends_map_of_identifiers(store: fxstore.Store, three: Logs, tmp_path: Path, keys: str) -> None:
+    """An identifier may stand for several nodes: the last one has the value. One that the map lacks is no handle."""
+    from fxstore.ingest import adapters
+    from fxstore.records import Delegate
+
+    (at, convolution, first), (_, relu, second) = three.node("convolution"), three.node("relu")
+    identifier: int | str = {"number": 40, "name": "conv+relu:NHWC", "text": "40"}[keys]
+    found = adapters.read(three.program)
+    (stage,) = found.stages
+    handles = {40 if keys == "text" else identifier: (first, second)}
+    mapped = {**stage.delegates["forward"], at: Delegate("Mapped", handles)}
+    stage = replace(stage, delegates={"forward": mapped})
+    three.log(at, identifier, three.right["relu"])
+    three.log(at, first, three.right["conv2d"])
+    three.stages = {"float": three.stages["float"], "runtime": adapters.Ingested((stage,))}
+    run = ingest(store, three, tmp_path)
+    told = inside(store, run)
+    assert told[relu][0] == pytest.approx(1.0)
+    lost = store.sql(LOST).fetchall()
+    if keys == "name":  # numbers are no identifiers of this map: they are handles
+        assert told[convolution][0] == pytest.approx(1.0)
+        assert lost == []
+    else:
+        assert told[convolution][0] is None
+        assert [row[2] for row in lost] == ["the delegate's map of handles does not have it"]
+
+
+class Ports(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        y, mean, rstd = torch.native_layer_norm(x, (4,), None, None, 1e-5)
+        values, positions = torch.topk(y, 2)
+        return values * 2, positions, mean, rstd
+
+
+def test_several_outputs_of_one_operator() -> None:
+    """One value per output in order; a lone value is that of the one output that has its shape."""
+    from fxstore.ingest.capture import capture_program
+    from fxstore.ingest.handle_values import HandleNodes, Offered
+    from fxstore.ingest.handle_values import Place as At
+
+    x = torch.randn(3, 4)
+    program = torch.export.export(Ports(), (x,))
+    (graph,) = capture_program(program)
+    names = graph.nodes["name"].to_pylist()
+    nodes = HandleNodes([(graph, None)])
+    norm, topk = names.index("native_layer_norm"), names.index("topk")
+    small, wide = np.zeros((3, 1), np.float32), np.zeros((3, 4), np.float32)
+    pair = np.zeros((3, 2), np.float32)
+    assert set(nodes.lay({At(0, norm): [Offered("a", [wide])]}).values) == {("", "native_layer_norm", 0)}
+    assert len(nodes.lay({At(0, norm): [Offered("a", [wide, small, small])]}).values) == 3
+    several = nodes.lay({At(0, norm): [Offered("a", [small])], At(0, topk): [Offered("b", [pair])]})
+    assert several.values == {}
+    assert set(several.unplaced) == {"a", "b"}
+    assert "their shapes do not tell of which" in several.unplaced["b"]
+    assert nodes.by_name("output_topk@1") == At(0, topk, 1)
+    assert nodes.by_name("topk_0") == At(0, topk, 0)
+    assert nodes.by_name("topk_7") == "no node has this name"
+    assert nodes.lay({At(0, topk, 7): [Offered("a", [pair])]}).unplaced == {"a": "the node has no output 7"}
