@@ -56,7 +56,8 @@ class Store(across.Store):
             options: What the sources' adapters take. For any source: ``etdump`` and ``debug_buffer``, the files of a
                 traced run of it, whose events are laid on its stages; ``inputs`` (and ``kwargs``), what that run was
                 given, one tuple for each execution: its values are compared with ``reference``, by default the first
-                stage that is a live object and can be run. Nothing in a file is ever run.
+                stage that is a live object and can be run. Nothing in a file is ever run. ``values``: tensors by debug
+                handle, as :meth:`fxstore.recording.Recorder.values` takes them, of the stage ``values_stage``.
 
         Raises:
             SourceError: The source, or each of several, cannot be read; nothing is stored then.

@@ -11,7 +11,7 @@ from fxstore.ingest import adapters
 from fxstore.ingest.training import is_training_step
 from fxstore.recording import Recorder, Run
 
-_TRACE: Final = ("etdump", "debug_buffer", "inputs", "kwargs", "reference")
+_TRACE: Final = ("etdump", "debug_buffer", "inputs", "kwargs", "reference", "values", "values_stage")
 
 
 def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Run:
@@ -46,6 +46,8 @@ def _apart(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         raise UsageError("a debug buffer alone tells nothing", hint="pass the ETDump that names its parts: etdump=")
     if "reference" in told and "inputs" not in told:
         raise UsageError("a reference is run on inputs, and none are given", hint="pass inputs=")
+    if "values_stage" in told and "values" not in told:
+        raise UsageError("values_stage says what values are of, and none are given", hint="pass values=")
     return rest, told
 
 
@@ -60,6 +62,9 @@ def _add_trace(recorder: Recorder, told: Mapping[str, Any]) -> None:
             return
     if "inputs" in told:
         recorder.compare_logged(told["inputs"], told.get("kwargs"), told.get("reference"))
+    if "values" in told:
+        about = {"reference": told.get("reference"), "stage": told.get("values_stage")}
+        recorder.values(told["values"], told.get("inputs"), told.get("kwargs"), **about, carry_state=True)
 
 
 def _several(recorder: Recorder, sources: Mapping[Any, object], options: Mapping[str, Any]) -> None:

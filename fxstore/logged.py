@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from fxstore.ingest.etdump import Dump
     from fxstore.ingest.executions import Execution
+    from fxstore.ingest.handle_values import Laid
     from fxstore.ingest.overlays import Overlays
     from fxstore.ingest.running import Side
     from fxstore.ingest.samples import Given
 
 LOGGED: Final = "ETDump and debug buffer"
 _NOTHING: Final = "compared with nothing"
+_GIVEN: Final = "given by handle"
 
 
 class Logged:
@@ -75,6 +77,91 @@ class Logged:
             self._overlays.renew(waiting, replace(waiting, compared=compared))
             if _NOTHING in compared:
                 self._note(f"runtime values: {compared}")
+
+    def values(
+        self,
+        values: object,
+        inputs: object = None,
+        kwargs: object = None,
+        *,
+        reference: str | None = None,
+        metrics: object = None,
+        stage: str | None = None,
+        method: str | None = None,
+        carry_state: bool = False,
+    ) -> None:
+        """Stores values that come by debug handle, from a device or an intermediate output capturer.
+
+        Each lies on the node of its handle; of several nodes with one handle on the last. What fits no node is counted
+        and kept on the run, with the reason. With inputs, the values are compared with a reference.
+
+        Args:
+            values: A dict, or a list of dicts, one for each input; or a dict of these by method. Its keys are debug
+                handles, tuples of the handles of one node, names of nodes, or ``(delegate, handle)``; the delegate is
+                a path (``lowered_module_0``), the name of its call, or the instruction that calls it. Its values are
+                tensors or arrays, of a node with several outputs a list of them.
+            inputs: As :meth:`measure` takes them: what the values were computed from. Without, they have statistics.
+            kwargs: As :meth:`measure` takes them.
+            reference: The stage that counts as right; default: the first that can be run.
+            metrics: As :meth:`measure` takes them.
+            stage: The stage whose handles they are; default: the last one that has any.
+            method: The entry point that ran; default: the only one, or ``forward``.
+            carry_state: As :meth:`measure` takes it.
+
+        Raises:
+            UsageError: There is no such stage, a key names no value, or there are not as many inputs as values.
+        """
+        from fxstore.ingest import values_given
+        from fxstore.ingest.samples import given as samples
+
+        names = list(dict.fromkeys(graph.method for one in self._stages for graph in one.graphs))
+        apart = values_given.by_method(values, names) if method is None else None
+        if apart is not None:
+            for name, own in apart.items():
+                args, named = (one.get(name) if isinstance(one, Mapping) else one for one in (inputs, kwargs))
+                self.values(own, args, named, reference=reference, metrics=metrics, stage=stage, method=name,
+                            carry_state=carry_state)  # fmt: skip
+            return
+        method = method or (names[0] if len(names) == 1 else "forward")
+        told = values_given.samples_of(values)
+        of = values_given.stage_with_handles(self._stages, method, stage)
+        laid = [values_given.laid_by_handle(of, method, one) for one in told]
+        given = None if inputs is None else samples(inputs, kwargs, method, carry_state)
+        if given is not None and len(given.samples) != len(laid):
+            hint = "one dict of values for each input"
+            raise UsageError(f"values of {len(laid)} inputs are given, and {len(given.samples)} inputs", hint=hint)
+        compared = f"{_NOTHING}: no inputs were given"
+        with self._watch(f"values of {of.name} are not compared"):
+            right = None if given is None else self._reference(reference, method, [of.name])
+            if given is not None and right is None:
+                compared = f"{_NOTHING}: no stage can be run"
+                self._note(f"values of {of.name}: {compared}")
+            elif given is not None and right is not None:
+                self._compare_given(laid, of.name, right, given, metrics)
+                compared = f"compared with {right.stage}"
+        self._describe_given(laid, of.name, method, compared)
+
+    def _compare_given(self, laid: Sequence[Laid], stage: str, right: Side, given: Given, metrics: object) -> None:
+        from fxstore.ingest.running import Wanted
+        from fxstore.ingest.running_device import compare_logged
+        from fxstore.ingest.values_given import NOT_GIVEN
+        from fxstore.metrics import resolve
+
+        wanted = Wanted(resolve(metrics), ("cumulative",), False, 1 << 28)
+        rows = compare_logged(self._structure(), right, stage, given, wanted, laid, NOT_GIVEN)
+        self._lay(f"{stage} values vs {right.stage}", "accuracy", _GIVEN, [rows], given.method)
+
+    def _describe_given(self, laid: Sequence[Laid], stage: str, method: str, compared: str) -> None:
+        from fxstore.ingest.overlays import RunNodes
+        from fxstore.ingest.runtime_values import statistics_of, unplaced_line, unplaced_rows
+
+        run = RunNodes(self._stages)
+        places = [one for one in run.places if one.stage.name == stage and one.graph.method == method]
+        parts = [statistics_of(one, places, number) for number, one in enumerate(laid)]
+        parts += [unplaced_rows(one.unplaced, number) for number, one in enumerate(laid)]
+        self._lay(f"{stage} values", "statistics", f"{_GIVEN}; {compared}", parts, method)
+        if lost := unplaced_line({name: why for one in laid for name, why in one.unplaced.items()}):
+            self._note(f"values of {stage}: {lost}")
 
     def _compare_dump(self, dump: Dump, inputs: object, kwargs: object, reference: str | None) -> str:
         """Returns with what an ETDump's values were compared, or why with nothing."""

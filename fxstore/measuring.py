@@ -49,6 +49,8 @@ class Measuring(Logged):
         carry_state: bool = False,
         statistics: bool = True,
         budget_bytes: int = 1 << 28,
+        values: object = None,
+        values_stage: str | None = None,
     ) -> None:
         """Runs stages on inputs and stores how far each of their values is from the reference's.
 
@@ -70,6 +72,9 @@ class Measuring(Logged):
                 left in that stage. Else each begins with those that were recorded.
             statistics: Store minimum, maximum, mean, a histogram and so on of each value, too.
             budget_bytes: Of the reference's values, what may stay in memory; the rest waits in temporary files.
+            values: What a device or a capturer gave on these inputs, by debug handle, as :meth:`values` takes it: it
+                is compared, too, with the first stage where the reference is ``previous``.
+            values_stage: The stage whose handles these are; default: the last one that has any.
 
         Raises:
             UsageError: A stage or a metric is unknown or cannot be run, its weights were changed in place since it was
@@ -83,6 +88,12 @@ class Measuring(Logged):
             raise UsageError(f"scope={scope!r}", hint=f"one of {', '.join(_SCOPES)}")
         given = samples_of(inputs, kwargs, method, carry_state)
         wanted = Wanted(resolve(metrics), _SCOPES[scope], statistics, budget_bytes)
+        if values is not None:
+            right = None if reference == _PREVIOUS else self._side(reference).stage
+            self.values(values, inputs, kwargs, reference=right, metrics=metrics, stage=values_stage, method=method,
+                        carry_state=carry_state)  # fmt: skip
+            if stages is None and not self._runs_after(reference):
+                return
         described: set[str] = set()
         sides: dict[str, Side] = {}
         for base, names in self._against(reference, several_names(stages), sides):
@@ -269,6 +280,11 @@ class Measuring(Logged):
         first = next((one.name for one in self._stages if one.name in self._sources), "")
         order = [first, *self._runnable_after(first, sides)]
         return [(a, [b]) for a, b in itertools.pairwise(order) if stages is None or b in stages]
+
+    def _runs_after(self, reference: str) -> bool:
+        """Tells whether there is anything to run in Python beside the reference."""
+        others = [one.name for one in self._stages if self._runs_in_python(one)]
+        return bool(others[1:] if reference == _PREVIOUS else others[others.index(reference) + 1 :])
 
     def _runnable_after(self, reference: str, sides: dict[str, Side]) -> list[str]:
         names = [stage.name for stage in self._stages]

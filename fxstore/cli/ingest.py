@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 @click.option("--etdump", type=click.Path(), help="ETDump of a traced run of the one SOURCE.")
 @click.option("--debug-buffer", type=click.Path(), help="The debug buffer that belongs to it.")
 @click.option("--inputs", "inputs", type=click.Path(path_type=Path), help=".pt or .npz: what that run was given.")
+@options.values
+@options.values_stage
 @options.privacy
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
 def ingest(
@@ -33,6 +35,8 @@ def ingest(
     etdump: str | None,
     debug_buffer: str | None,
     inputs: Path | None,
+    handle_values: Path | None,
+    values_stage: str | None,
     privacy: str | None,
     sources: tuple[str, ...],
 ) -> None:
@@ -45,15 +49,18 @@ def ingest(
 
     found = options.pairs("--tag", tags)
     runs = _runs(sources, options.pairs("--option", given))
-    if len(runs) > 1 and (name, etdump, debug_buffer, inputs) != (None, None, None, None):
-        what = "--name names one run" if name is not None else "--etdump is of one run"
+    if len(runs) > 1 and any(one is not None for one in (name, etdump, debug_buffer, inputs, handle_values)):
+        option = "--name" if name is not None else "--values" if handle_values is not None else "--etdump"
+        what = f"{option} {'names' if name is not None else 'is of'} one run"
         raise UsageError(f"{what}, and there are several sources", hint="ingest them one by one")
-    traced: dict[str, Any] = {"etdump": etdump, "debug_buffer": debug_buffer}
-    if inputs is not None:
-        try:
+    traced: dict[str, Any] = {"etdump": etdump, "debug_buffer": debug_buffer, "values_stage": values_stage}
+    try:
+        if inputs is not None:
             traced["inputs"], traced["kwargs"] = runnable.inputs(inputs)
-        except ImportError as error:
-            raise UsageError("--inputs needs torch, which is not installed", hint="leave it out") from error
+        if handle_values is not None:
+            traced["values"] = runnable.values(handle_values)
+    except ImportError as error:
+        raise UsageError("--inputs and --values need torch, which is not installed", hint="leave them out") from error
     with connect(store_path) as store:
         for source, ingested in runs:
             run = store.ingest(ingested, name=name or Path(source).stem, tags=found, privacy=privacy, **traced)

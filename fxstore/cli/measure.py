@@ -23,6 +23,8 @@ from fxstore.errors import UsageError
     "--tensors", type=click.Path(path_type=Path), metavar="F", help="Raw values too, to .npz or .safetensors."
 )
 @click.option("--node", "nodes", multiple=True, metavar="N", help="Of which nodes --tensors writes; default: all.")
+@options.values
+@options.values_stage
 @options.overwrite
 @click.option("--name", help="Name of the run; default: SOURCE's.")
 @click.option("--trust", is_flag=True, help="SOURCE is a file of your own: loading it may run code in it.")
@@ -38,6 +40,8 @@ def measure(
     steps: bool,
     tensors: Path | None,
     nodes: tuple[str, ...],
+    handle_values: Path | None,
+    values_stage: str | None,
     force: bool,
     name: str | None,
     trust: bool,
@@ -55,6 +59,7 @@ def measure(
     if not found:
         raise UsageError(f"{source} has no stage")
     args, kwargs = runnable.inputs(given)
+    told = None if handle_values is None else runnable.values(handle_values)
     with connect(store_path) as store:
         with store.record(name or Path(source.replace(":", ".")).stem, strict=True) as recorder:
             for stage, one in found.items():
@@ -80,6 +85,8 @@ def measure(
                 method=method,
                 scope=scope,
                 carry_state=steps,
+                values=told,
+                values_stage=values_stage,
             )
         assert recorder.run is not None
         click.echo(recorder.run.run_id)

@@ -34,6 +34,17 @@ privacy = click.option(
     type=click.Choice(PROFILES),
     help="public: no sources, code, texts, values, nor what is derived from them.",
 )
+values = click.option(
+    "--values",
+    "handle_values",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help=".pt or .npz: a dict from debug handle to tensor, as a device or ExecuTorch's capturer gave them. "
+    "Compared on --inputs.",
+)
+values_stage = click.option(
+    "--values-stage", metavar="STAGE", help="Stage whose handles --values has; default: the last one with handles."
+)
 overwrite = click.option("-f", "--force", is_flag=True, help="Overwrite the output.")
 
 

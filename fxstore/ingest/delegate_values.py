@@ -156,8 +156,9 @@ class Dumping:
                 offered.setdefault(place, []).append(Offered(called, arrays))
             if offered:
                 found = self._nodes[instruction].lay(offered)
-                meant = dequantised(self._inside[instruction][0], found.values)
-                found.values = {**meant, **found.values}
+                for key, array in dequantised(self._inside[instruction][0], found.values).items():
+                    if key not in found.values:
+                        found.values[key], found.notes[key] = array, "read from codes that the delegate logged"
                 laid.add(found)
         return laid
 

@@ -65,10 +65,12 @@ class Method:
 
     Attributes:
         place: Its outermost graph.
+        graphs: That one, and those of what it calls.
         kinds: Operator types of the nodes of each instruction, and whether they are delegate calls.
     """
 
     place: Place
+    graphs: list[Place]
     kinds: dict[int, set[tuple[str, bool]]]
 
     @property
@@ -255,6 +257,7 @@ def methods_of(run: RunNodes, stages: Sequence[str] | None = None, method: str |
 def _method(place: Place, run: RunNodes, instructions: dict[int, list[int]]) -> Method:
     rows = place.graph.nodes.select(["op_type", "role", "ports"]).to_pylist()
     delegates = place.stage.delegates.get(place.graph.method, {})
+    graphs = [one for one in run.places if one.stage is place.stage and one.graph.method == place.graph.method]
     kinds = {
         i: {(rows[p]["op_type"], rows[p]["role"] == "delegate" or i in delegates) for p in positions}
         for i, positions in instructions.items()
@@ -265,10 +268,11 @@ def _method(place: Place, run: RunNodes, instructions: dict[int, list[int]]) -> 
         insides = {calls[one.call]: (one.graph, None) for one in called if one.call in calls}
         dumping = Dumping(insides, {i: delegate.handles for i, delegate in delegates.items()})
         inside = Inside(place, run)
-        return Emitted(place, kinds, graph=graph, inside=inside, delegates=called, dumping=dumping)
+        return Emitted(place, graphs, kinds, graph=graph, inside=inside, delegates=called, dumping=dumping)
     flat = {i: (place.graph, set(instructions[i])) for i in delegates if i in instructions}
     return Edge(
         place,
+        graphs,
         kinds,
         nodes={i: [p for p in at if _counts(rows[p])] or at for i, at in instructions.items()},
         delegated={i: delegate.backend for i, delegate in delegates.items()},

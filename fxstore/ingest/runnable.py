@@ -113,18 +113,36 @@ def inputs(path: Path) -> tuple[Any, Any]:
     Raises:
         SourceError: It cannot be read.
     """
+    import torch
+
+    given = _tensors(path, "inputs", "torch.save((x,), 'inputs.pt'), or numpy.savez")
+    if path.suffix == ".npz":
+        return tuple(map(torch.from_numpy, given.values())), None
+    if isinstance(given, dict):
+        return given.get("args", ()), given.get("kwargs")
+    return ((given,) if isinstance(given, torch.Tensor) else given), None
+
+
+def values(path: Path) -> Any:
+    """Returns values by debug handle from a file: ``.npz`` with handles as names, or ``.pt`` with a dict of tensors.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    return _tensors(path, "values", "torch.save({handle: tensor}, 'values.pt'), or numpy.savez")
+
+
+def _tensors(path: Path, what: str, hint: str) -> Any:
+    """Returns what a file of tensors holds, of ``.npz`` a dict of arrays; nothing in it can run."""
     import numpy as np
     import torch
 
     try:
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as arrays:
-                return tuple(torch.from_numpy(arrays[name]) for name in arrays.files), None
-        given = torch.load(path, weights_only=True)
+                return {name: arrays[name] for name in arrays.files}
+        return torch.load(path, weights_only=True)
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # whatever a file that is none of these makes of them
-        raise SourceError(f"{path} holds no inputs", hint="torch.save((x,), 'inputs.pt'), or numpy.savez") from error
-    if isinstance(given, dict):
-        return given.get("args", ()), given.get("kwargs")
-    return ((given,) if isinstance(given, torch.Tensor) else given), None
+        raise SourceError(f"{path} holds no {what}", hint=hint) from error

@@ -78,9 +78,18 @@ def flat_samples(reference: Side, given: Given) -> list[list[Any]]:
 
 
 def compare_logged(
-    structure: Structure, reference: Side, stage: str, given: Given, wanted: Wanted, logged: Iterable[Laid]
+    structure: Structure,
+    reference: Side,
+    stage: str,
+    given: Given,
+    wanted: Wanted,
+    logged: Iterable[Laid],
+    untold: str | None = None,
 ) -> pa.Table:
     """Runs the reference on each sample and compares with it what each execution of a stage logged.
+
+    Args:
+        untold: Why there is no value where none was logged; None: what a runtime does not log.
 
     Returns:
         Rows as :data:`fxstore.ingest.overlays.ROWS`.
@@ -98,12 +107,12 @@ def compare_logged(
         with Held(wanted.budget_bytes) as held:
             missing = right.hold(given.samples[number], held, state)
             comparison = compared.comparison(held, missing, wanted.metrics, "cumulative", number)
-            known = {**_fed(top, inputs[number]), **one.values}
+            known = {**(_fed(top, inputs[number]) if untold is None else {}), **one.values}
             for key, value in known.items():
                 comparison.take(key, value, one.notes.get(key))
-            keys = [pair.value for pair in compared.pairs]
-            inside = {key: reasons[key[0]] for key in keys if key[0] and key not in known}
-            found.append(comparison.rows({**inside, **one.missing}))
+            keys = [pair.value for pair in compared.pairs if pair.value not in known]
+            unlogged = {key: untold or reasons[key[0]] for key in keys if key[0] or untold is not None}
+            found.append(comparison.rows({**unlogged, **one.missing}))
     return pa.concat_tables(found)
 
 

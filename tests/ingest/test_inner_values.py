@@ -105,7 +105,7 @@ def test_what_fits_no_node_is_counted_with_its_reason(store: fxstore.Store, thre
         ]
     )
     (note,) = run.notes
-    assert note.startswith("runtime values: 4 values that delegates logged lie on no node: id 900")
+    assert note.startswith("runtime values: 4 values lie on no node: id 900")
 
 
 def test_two_values_of_one_handle(store: fxstore.Store, three: Logs, tmp_path: Path) -> None:
