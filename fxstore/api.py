@@ -24,6 +24,8 @@ from fxstore.store import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fxstore.recording import Recorder, Run
     from fxstore.render.page import Page
 
@@ -94,6 +96,30 @@ class Store(across.Store):
 
         texts = None if tags is None else _texts(tags)
         return Recorder(self.commit, name, model=model, tags=texts, strict=strict, privacy=privacy)
+
+    def export(
+        self,
+        format: str,
+        path: str | os.PathLike[str],
+        run: str | Sequence[str] | None = None,
+        overwrite: bool = False,
+        **options: Any,
+    ) -> Path:
+        """Writes all runs, or one, in another format, as :meth:`fxstore.query.session.Store.export` does.
+
+        The format ``tensors`` writes the values of a dump into a folder: a ``.npy`` file for each, and ``index.json``
+        with nodes, shapes, dtypes and layouts. A store keeps numbers about values, not the values: pass ``etdump`` and
+        ``debug_buffer``, the files that the traced run wrote. Nodes are named by ``run`` (default: the latest), or by
+        ``source``, what ran: a file, a live program, or a dict of stages.
+
+        Raises:
+            UsageError: As there; or there is no dump.
+            SourceError: The dump cannot be read, or has no values.
+        """
+        from fxstore import dumped
+
+        assert dumped.FORMAT
+        return super().export(format, path, run, overwrite, **options)
 
     def tag(self, run: str, tags: Mapping[str, str]) -> None:
         """Adds tags to a run that is already there; one of a key that it has replaces that.

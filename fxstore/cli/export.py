@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fxstore.cli import limits, options
 from fxstore.errors import UsageError
+
+if TYPE_CHECKING:
+    from fxstore.api import Store
 
 
 @click.command(cls=limits.Limited)
@@ -30,6 +34,11 @@ from fxstore.errors import UsageError
 @click.option("--theme", metavar="THEME", help="light (default) or dark.")
 @click.option("--scale", type=float, help="Of png: pixels per CSS pixel; default: 2.")
 @click.option("--title")
+@click.option("--etdump", type=click.Path(), metavar="F", help="Of tensors: the ETDump whose values are written.")
+@click.option("--debug-buffer", type=click.Path(), metavar="F", help="Of tensors: the debug buffer that belongs to it.")
+@click.option(
+    "--source", type=click.Path(), metavar="F", help="Of tensors: .pte or .etrecord that names the nodes; default: RUN."
+)
 @options.privacy
 @click.argument("form", metavar="FORMAT")
 @click.argument("of_run", metavar="[RUN]", required=False)
@@ -43,12 +52,23 @@ def export(
     FORMAT model-explorer writes one run as collections, node data, a manifest and a README; the verb model-explorer has
     more options.
 
+    FORMAT tensors writes the values of a traced run: a folder with a .npy file for each, and index.json with their
+    nodes, shapes, dtypes and layouts. The store keeps no values: pass --etdump and --debug-buffer. RUN, or --source,
+    names the nodes.
+
     FORMAT svg, png, pdf or dot draws stages, or what a query names, as a still picture; the options from --stage on are
     for these.
     """
     if run is not None and of_run is not None:
         raise UsageError("the run is given twice", hint="leave out --run")
     chosen = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-    with options.opened(store_path, writable=True) as store:
+    with _opened(store_path, form, given["source"]) as store:
         store.export(form, output, run=run or of_run, overwrite=force, **{k: v for k, v in chosen.items() if v != []})
     click.echo(f"Wrote {output} ({options.size(options.folder_size(output))})", err=True)
+
+
+def _opened(store_path: str, form: str, source: str | None) -> AbstractContextManager[Store]:
+    """Opens the store; what files alone tell needs none."""
+    from fxstore.api import connect
+
+    return connect(":memory:") if form == "tensors" and source else options.opened(store_path, writable=True)

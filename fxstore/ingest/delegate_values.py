@@ -122,6 +122,12 @@ def _real(codes: Array, scale: Any, zero_point: Any) -> Array:
     return (codes.astype(np.int32) - np.int32(zero_point)).astype(np.float32) * np.float32(scale)
 
 
+def called(event: Event) -> str:
+    """Returns what a delegate calls a value of its inside, and whose it is."""
+    what = "name" if isinstance(event.delegate_id, str) else "id"
+    return f"{what} {event.delegate_id} of instruction {event.instruction}"
+
+
 class Dumping:
     """Delegates that may log what is inside of them, each value with an identifier of the backend's.
 
@@ -145,15 +151,13 @@ class Dumping:
         for instruction, logged in events.items():
             offered: dict[NodePlace, list[Offered]] = {}
             for event in logged:
-                identifier = event.delegate_id
-                assert identifier is not None
-                called = f"{'name' if isinstance(identifier, str) else 'id'} {identifier} of instruction {instruction}"
-                place = self._place(instruction, identifier)
+                assert event.delegate_id is not None
+                place = self._place(instruction, event.delegate_id)
                 if isinstance(place, str):
-                    laid.unplaced[called] = place
+                    laid.unplaced[called(event)] = place
                     continue
                 arrays = [one.reason or _NO_DATA if one.array is None else one.array for one in event.values]
-                offered.setdefault(place, []).append(Offered(called, arrays))
+                offered.setdefault(place, []).append(Offered(called(event), arrays))
             if offered:
                 found = self._nodes[instruction].lay(offered)
                 for key, array in dequantised(self._inside[instruction][0], found.values).items():
