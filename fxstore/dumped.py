@@ -78,9 +78,8 @@ def _stored(store: Store, run: str | None) -> list[Stage]:
     for row in store.sql("SELECT nid, namespace, handle FROM handles WHERE run_id = ?", [run_id]).arrow().to_pylist():
         graph, at = position[row["nid"]]
         handles.setdefault(graph, []).append({**row, "position": at})
-    owners = dict(
-        store.sql("SELECT nid, text FROM metrics WHERE run_id = ? AND metric = 'backend'", [run_id]).fetchall()
-    )
+    backend = "SELECT nid, text FROM metrics WHERE run_id = ? AND metric = 'backend'"
+    owners = {row["nid"]: row["text"] for row in store.sql(backend, [run_id]).arrow().to_pylist()}
     paths = {graph["graph_id"]: graph["path"] for graph in graphs}
     found: dict[str, list[Graph]] = {}
     calls: dict[str, dict[str, dict[int, Delegate]]] = {}
@@ -100,8 +99,11 @@ def _stored(store: Store, run: str | None) -> list[Stage]:
         if not graph["path"]:
             delegated = calls.setdefault(graph["stage"], {}).setdefault(graph["method"], {})
             delegated.update(_delegates(parts["handles"], owners))
-    stages = store.sql("SELECT stage, kind FROM stages WHERE run_id = ? ORDER BY stage_index", [run_id]).fetchall()
-    return [Stage(name, tuple(found.get(name, ())), kind, delegates=calls.get(name, {})) for name, kind in stages]
+    stages = store.sql("SELECT stage, kind FROM stages WHERE run_id = ? ORDER BY stage_index", [run_id]).arrow()
+    return [
+        Stage(row["stage"], tuple(found.get(row["stage"], ())), row["kind"], delegates=calls.get(row["stage"], {}))
+        for row in stages.to_pylist()
+    ]
 
 
 def _delegates(handles: list[dict[str, Any]], owners: Mapping[int, str | None]) -> dict[int, Delegate]:

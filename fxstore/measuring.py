@@ -89,9 +89,16 @@ class Measuring(Logged):
         given = samples_of(inputs, kwargs, method, carry_state)
         wanted = Wanted(resolve(metrics), _SCOPES[scope], statistics, budget_bytes)
         if values is not None:
-            right = None if reference == _PREVIOUS else self._side(reference).stage
-            self.values(values, inputs, kwargs, reference=right, metrics=metrics, stage=values_stage, method=method,
-                        carry_state=carry_state)  # fmt: skip
+            self.values(
+                values,
+                inputs,
+                kwargs,
+                reference=None if reference == _PREVIOUS else self._side(reference).stage,
+                metrics=metrics,
+                stage=values_stage,
+                method=method,
+                carry_state=carry_state,
+            )
             if stages is None and not self._runs_after(reference):
                 return
         described: set[str] = set()

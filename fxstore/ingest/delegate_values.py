@@ -14,9 +14,12 @@ from fxstore.ingest.handle_values import HandleNodes, Laid, Offered
 from fxstore.ingest.handle_values import Place as NodePlace
 from fxstore.ingest.overlays import Place, RunNodes
 from fxstore.ingest.qparams import constant_params
+from fxstore.records import Delegate as MappedDelegate
 from fxstore.records import Graph
 
 _NO_DATA: Final = "no tensor data"
+# Vulkan's builder numbers the nodes that its passes leave: its map has these numbers where handles should be.
+_OWN_NUMBERS: Final = frozenset({"VulkanBackend"})
 
 Key = tuple[str, str, int]
 """Path of the graph, name of the node, output port."""
@@ -133,16 +136,14 @@ class Dumping:
 
     Args:
         nodes: What is inside, by the instruction that calls the delegate: graphs, with the positions that count.
-        ids: Debug handles by instruction and the backend's identifiers, as far as the program's maps tell.
+        delegates: What the program's maps tell of each, by instruction: handles by the backend's identifiers.
     """
 
     def __init__(
-        self,
-        nodes: Mapping[int, tuple[Graph, Collection[int] | None]],
-        ids: Mapping[int, Mapping[int | str, tuple[int, ...]]],
+        self, nodes: Mapping[int, tuple[Graph, Collection[int] | None]], delegates: Mapping[int, MappedDelegate]
     ) -> None:
         self._inside = nodes
-        self._ids = ids
+        self._delegates = delegates
         self._nodes: dict[int, HandleNodes] = {}
 
     def lay(self, events: Mapping[int, Sequence[Event]]) -> Laid:
@@ -175,10 +176,14 @@ class Dumping:
             return "what is inside of its delegate is not known"
         if instruction not in self._nodes:
             self._nodes[instruction] = HandleNodes([self._inside[instruction]])
-        nodes, ids = self._nodes[instruction], self._ids.get(instruction, {})
+        nodes, delegate = self._nodes[instruction], self._delegates.get(instruction)
+        ids = {} if delegate is None else delegate.handles
+        same: list[int | str]
         same = [identifier, int(identifier)] if isinstance(identifier, str) and identifier.isdecimal() else [identifier]
         for one in same:
-            if one in ids:
+            if delegate is not None and one in ids:
+                if delegate.backend in _OWN_NUMBERS:
+                    return f"the map of {delegate.backend} numbers the nodes of its own graph"
                 return nodes.by_handle(ids[one])
         if isinstance(identifier, str):
             return nodes.by_name(identifier)

@@ -266,7 +266,7 @@ def _method(place: Place, run: RunNodes, instructions: dict[int, list[int]]) -> 
         graph, called = emitted_graph(place.graph), called_delegates(place, run)
         calls = {position: i for i, position in graph.nodes.items()}
         insides = {calls[one.call]: (one.graph, None) for one in called if one.call in calls}
-        dumping = Dumping(insides, {i: delegate.handles for i, delegate in delegates.items()})
+        dumping = Dumping(insides, delegates)
         inside = Inside(place, run)
         return Emitted(place, graphs, kinds, graph=graph, inside=inside, delegates=called, dumping=dumping)
     flat = {i: (place.graph, set(instructions[i])) for i in delegates if i in instructions}
@@ -278,7 +278,7 @@ def _method(place: Place, run: RunNodes, instructions: dict[int, list[int]]) -> 
         delegated={i: delegate.backend for i, delegate in delegates.items()},
         types=[row["op_type"] for row in rows],
         ports=[row["ports"] for row in rows],
-        dumping=Dumping(flat, {i: delegate.handles for i, delegate in delegates.items()}),
+        dumping=Dumping(flat, delegates),
     )
 
 

@@ -114,7 +114,7 @@ class _Given:
         if isinstance(key, str):
             delegate, slash, rest = key.rpartition("/")
             if slash and delegate in self._called:
-                return delegate, int(rest) if rest.isdecimal() else rest
+                return delegate, self._apart(rest)[1]
             return None, int(key) if key.isdecimal() else key
         if _is_number(key):
             return None, int(key)

@@ -246,6 +246,22 @@ def test_a_backends_map_of_identifiers(store: fxstore.Store, three: Logs, tmp_pa
         assert [row[2] for row in lost] == ["the delegate's map of handles does not have it"]
 
 
+def test_vulkans_map_has_numbers_of_its_own(store: fxstore.Store, tmp_path: Path) -> None:
+    """What stands for handles in it counts the nodes of another graph: a value by it would lie on a wrong node."""
+    vulkan = pytest.importorskip("executorch.backends.vulkan.partitioner.vulkan_partitioner")
+    logs = lowered(Three(), (torch.randn(1, 3, 8, 8),), partitioner=vulkan.VulkanPartitioner())
+    delegated = logs.program.delegate_map["forward"]
+    assert {one["name"] for one in delegated.values()} == {"VulkanBackend"}
+    for at, one in delegated.items():
+        for identifier in one["delegate_map"]:
+            logs.log(at, identifier, np.ones((1, 4), np.float32))
+    run = ingest(store, logs, tmp_path)
+    assert not any(value is not None for value, _, _ in inside(store, run).values())
+    reasons = [row[2] for row in store.sql(LOST).fetchall()]
+    assert len(reasons) >= 4
+    assert set(reasons) == {"the map of VulkanBackend numbers the nodes of its own graph"}
+
+
 class Ports(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         y, mean, rstd = torch.native_layer_norm(x, (4,), None, None, 1e-5)
