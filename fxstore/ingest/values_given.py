@@ -120,8 +120,7 @@ class _Given:
             return None, int(key)
         parts = list(key) if isinstance(key, tuple | list | frozenset) else []
         if len(parts) == 2 and isinstance(parts[0], str):
-            _, rest = self._apart(parts[1])
-            return parts[0], rest
+            return parts[0], self._apart(parts[1])[1]
         if not parts or not all(map(_is_number, parts)):
             raise UsageError(f"{key!r} names no value", hint=_KEYS)
         together = any(set(parts) <= handles for handles in self._same_node)
