@@ -83,6 +83,7 @@ class HandleNodes:
         self._rows: list[list[dict[str, Any]]] = []
         self._by_handle: dict[int, list[Place]] = {}
         self._by_name: dict[str, list[Place]] = {}
+        self._users: dict[int, dict[tuple[int, int], list[int]]] = {}
         for number, (graph, chosen) in enumerate(graphs):
             rows = graph.nodes.select(["name", "op_type", "role", "ports", "shape", "dtype", "attrs"]).to_pylist()
             self._graphs.append(graph)
@@ -188,10 +189,9 @@ class HandleNodes:
         if rows[position]["op_type"] == "dequantize_per_tensor":
             return constant_params(rows[position]["attrs"]) or "its codes have no constant scale", []
         users = [
-            edge["dst"]
-            for edge in self._graphs[graph].edges.to_pylist()
-            if (edge["src"], edge["src_port"]) == (position, port)
-            and rows[edge["dst"]]["op_type"] == "quantize_per_tensor"
+            user
+            for user in self._uses(graph).get((position, port), ())
+            if rows[user]["op_type"] == "quantize_per_tensor"
         ]
         found = [constant_params(rows[user]["attrs"]) for user in users]
         if not found or found[0] is None:
@@ -199,6 +199,14 @@ class HandleNodes:
         if any(one != found[0] for one in found):
             return f"its codes have no scale: its node is quantised in {len(found)} ways", []
         return found[0], users
+
+    def _uses(self, graph: int) -> dict[tuple[int, int], list[int]]:
+        """Returns the nodes that read each value of a graph."""
+        if graph not in self._users:
+            users = self._users[graph] = {}
+            for edge in self._graphs[graph].edges.to_pylist():
+                users.setdefault((edge["src"], edge["src_port"]), []).append(edge["dst"])
+        return self._users[graph]
 
     def _passes_on(self, place: Place) -> int:
         """Returns 0 for what computes a value; more for what only stands for one that was computed elsewhere."""

@@ -66,7 +66,6 @@ class _Given:
     """The graphs of one method of a stage, as keys name them."""
 
     def __init__(self, graphs: Sequence[Graph]) -> None:
-        self._graphs = graphs
         self._all = HandleNodes([(graph, None) for graph in graphs])
         self._inside = {graph.path: HandleNodes([(graph, None)]) for graph in graphs if graph.path}
         self._called: dict[str | int, str] = {path: path for path in self._inside}
