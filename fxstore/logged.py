@@ -67,9 +67,7 @@ class Logged:
         Raises:
             UsageError: There is no such stage, or it does not take these inputs.
         """
-        names = [stage.name for stage in self._stages]
-        if reference is not None and reference not in names:
-            raise UsageError(f"stage {reference!r} is not in this run", hint=nearest(reference, names))
+        self._check_reference(reference)
         for waiting in self._overlays.dumps():
             compared = "compared with nothing: that failed"
             with self._watch("runtime values are not compared"):
@@ -77,6 +75,11 @@ class Logged:
             self._overlays.renew(waiting, replace(waiting, compared=compared))
             if _NOTHING in compared:
                 self._note(f"runtime values: {compared}")
+
+    def _check_reference(self, reference: str | None) -> None:
+        names = [stage.name for stage in self._stages]
+        if reference is not None and reference not in names:
+            raise UsageError(f"stage {reference!r} is not in this run", hint=nearest(reference, names))
 
     def values(
         self,
@@ -114,6 +117,7 @@ class Logged:
         from fxstore.ingest import values_given
         from fxstore.ingest.samples import given as samples
 
+        self._check_reference(reference)
         names = list(dict.fromkeys(graph.method for one in self._stages for graph in one.graphs))
         apart = values_given.by_method(values, names) if method is None else None
         if apart is not None:
@@ -130,9 +134,11 @@ class Logged:
         if given is not None and len(given.samples) != len(laid):
             hint = "one dict of values for each input"
             raise UsageError(f"values of {len(laid)} inputs are given, and {len(given.samples)} inputs", hint=hint)
+        right = None if given is None else self._reference(reference, method, [of.name])
+        if given is not None and right is None and reference is not None:
+            raise UsageError(f"stage {reference!r} cannot be run for values of {of.name}", hint="leave out reference=")
         compared = f"{_NOTHING}: no inputs were given"
         with self._watch(f"values of {of.name} are not compared"):
-            right = None if given is None else self._reference(reference, method, [of.name])
             if given is not None and right is None:
                 compared = f"{_NOTHING}: no stage can be run"
                 self._note(f"values of {of.name}: {compared}")
@@ -149,7 +155,7 @@ class Logged:
 
         wanted = Wanted(resolve(metrics), ("cumulative",), False, 1 << 28)
         rows = compare_logged(self._structure(), right, stage, given, wanted, laid, NOT_GIVEN)
-        self._lay(f"{stage} values vs {right.stage}", "accuracy", _GIVEN, [rows], given.method)
+        self._lay(f"{stage} given vs {right.stage}", "accuracy", _GIVEN, [rows], given.method)
 
     def _describe_given(self, laid: Sequence[Laid], stage: str, method: str, compared: str) -> None:
         from fxstore.ingest.overlays import RunNodes
@@ -159,7 +165,7 @@ class Logged:
         places = [one for one in run.places if one.stage.name == stage and one.graph.method == method]
         parts = [statistics_of(one, places, number) for number, one in enumerate(laid)]
         parts += [unplaced_rows(one.unplaced, number) for number, one in enumerate(laid)]
-        self._lay(f"{stage} values", "statistics", f"{_GIVEN}; {compared}", parts, method)
+        self._lay(f"{stage} given", "statistics", f"{_GIVEN}; {compared}", parts, method)
         if lost := unplaced_line({name: why for one in laid for name, why in one.unplaced.items()}):
             self._note(f"values of {stage}: {lost}")
 

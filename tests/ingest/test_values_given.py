@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ def test_without_inputs_there_are_statistics(store: fxstore.Store, three: Logs) 
     store.ingest(three.stages, values={"forward": {handle: three.right["tanh"]}})
     rows = store.sql(
         "SELECT n.name, m.value, o.source FROM metrics m JOIN nodes n USING (nid) JOIN overlays o USING (overlay_id) "
-        "WHERE m.metric = 'mean' AND o.name = 'runtime values'"
+        "WHERE m.metric = 'mean' AND o.name = 'runtime given'"
     ).fetchall()
     assert rows == [
         (
@@ -126,12 +127,14 @@ def test_without_inputs_there_are_statistics(store: fxstore.Store, three: Logs) 
 
 
 def test_what_is_no_value_is_refused(store: fxstore.Store, three: Logs) -> None:
-    for bad, word in (({1.5: torch.zeros(1)}, "names no value"), ([1], "a dict"), ({}, None)):
-        if word is not None:
-            with pytest.raises(UsageError, match=word):
-                store.ingest(three.stages, values=bad)
+    for bad, word in (({1.5: torch.zeros(1)}, "names no value"), ([1], "a dict")):
+        with pytest.raises(UsageError, match=word):
+            store.ingest(three.stages, values=bad)
     with pytest.raises(UsageError, match="has no debug handles"):
         store.ingest({"float": three.stages["float"]}, values={1: torch.zeros(1)})
+    for reference, word in (("flaot", "is not in this run"), ("runtime", "cannot be run for values of runtime")):
+        with pytest.raises(UsageError, match=word):
+            store.ingest(three.stages, values={1: torch.zeros(1)}, inputs=three.inputs, reference=reference)
     with pytest.raises(UsageError, match="'runtimes' is not in this run"):
         store.ingest(three.stages, values={1: torch.zeros(1)}, values_stage="runtimes")
 
@@ -151,3 +154,39 @@ def test_on_the_command_line(three: Logs, tmp_path: Path, capsys: pytest.Capture
         told = capsys.readouterr().err
         assert lost in told
         assert ("lie on no node" in told) is bool(lost)
+
+
+class Two(torch.nn.Module):
+    def __init__(self, other: bool) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.linear, self.other = torch.nn.Linear(4, 4), other
+
+    def forward(self, x: Any) -> Any:
+        return torch.relu(torch.tanh(self.linear(x))) if self.other else torch.sigmoid(self.linear(x))
+
+
+def test_each_method_has_handles_of_its_own(store: fxstore.Store) -> None:
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+        from executorch.exir import to_edge_transform_and_lower
+
+        x, y = (torch.randn(2, 4),), (torch.randn(3, 4),)
+        programs = {
+            "first": torch.export.export(Two(False).eval(), x), "second": torch.export.export(Two(True).eval(), y)
+        }  # fmt: skip
+        program = to_edge_transform_and_lower(programs, partitioner=[XnnpackPartitioner()]).to_executorch()
+    stages = {"float": programs, "runtime": program}
+    right = {"first": values_of(programs["first"], x), "second": values_of(programs["second"], y)}
+    handles = {}
+    for method, name in (("first", "sigmoid"), ("second", "tanh")):
+        module = program.exported_program(method).graph_module.lowered_module_0.original_module
+        (handles[method],) = (node.meta["debug_handle"] for node in module.graph.nodes if name in node.name)
+    values = {
+        "first": {handles["first"]: torch.from_numpy(right["first"]["sigmoid"])},
+        "second": {handles["second"]: torch.from_numpy(right["second"]["tanh"]) + 1},
+    }
+    store.ingest(stages, values=values, inputs={"first": x, "second": y})
+    found = {row[1]: row[2] for row in store.sql(FOUND).fetchall() if row[0] == "runtime"}
+    assert found == {"sigmoid": pytest.approx(0.0, abs=1e-6), "tanh": pytest.approx(1.0, abs=1e-5)}
