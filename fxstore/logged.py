@@ -211,7 +211,7 @@ class Logged:
         ran = ((one.block, method) for one in placed for method in one.methods if method.stage == stage)
         logged = (values for block, method in ran for values in logged_values(method, [block]))
         rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
-        self._lay(f"{stage} vs {right.stage}", "accuracy", LOGGED, [rows], given.method)
+        self._lay(f"{stage} vs {right.stage}", "accuracy", LOGGED, [rows, *given.names()], given.method)
 
     def _reference(self, name: str | None, method: str, ran: Sequence[str]) -> Side | None:
         """Returns the stage that counts as right: the one of that name, or the first that can be run; or None."""

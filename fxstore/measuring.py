@@ -38,7 +38,7 @@ class Measuring(Logged):
 
     def measure(
         self,
-        inputs: Sequence[Any],
+        inputs: Sequence[Any] | Mapping[str, Any],
         kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         *,
         reference: str = "float",
@@ -58,7 +58,9 @@ class Measuring(Logged):
         What is measured again on further inputs adds samples to the same overlay.
 
         Args:
-            inputs: One input, a tuple as the model takes it; or a list of such tuples, one per sample.
+            inputs: One input, a tuple as the model takes it; or a list of such tuples, one per sample. A dict names
+                them: ``{"short prompt": (x,), "long prompt": [(x,), (y,)]}``; the inputs of a list under a name are its
+                steps, and named so: ``long prompt step 1``.
             kwargs: Its keyword inputs; or a list of them, one per sample.
             reference: The stage that counts as right; ``previous`` measures each stage against the one before it.
             metrics: As :func:`fxstore.metrics.resolve` takes them: names, names with a limit (``cosine>=0.99``),
@@ -68,8 +70,9 @@ class Measuring(Logged):
             method: The entry point that is run.
             scope: ``cumulative``: each stage runs on its own values; ``local``: each operator is fed the reference's;
                 or ``both``.
-            carry_state: The samples are steps, each of which begins with the buffers (a KV cache) that the one before
-                left in that stage. Else each begins with those that were recorded.
+            carry_state: The inputs of a list are steps, each of which begins with the buffers (a KV cache) that the one
+                before left in that stage; under another name, the first begins with those that were recorded. Else each
+                begins with these.
             statistics: Store minimum, maximum, mean, a histogram and so on of each value, too.
             budget_bytes: Of the reference's values, what may stay in memory; the rest waits in temporary files.
             values: What a device or a capturer gave on these inputs, by debug handle, as :meth:`values` takes it: it
@@ -108,17 +111,19 @@ class Measuring(Logged):
                 right, *others = (sides.get(name) or self._side(name) for name in (base, *names))
                 found = Measurement(self._structure(), right, others, given, wanted).run()
                 for name in [one for one in found.statistics if one not in described]:
-                    tables = found.statistics[name]
+                    tables = [*found.statistics[name], *given.names()]
                     self._lay(f"{name} statistics", "statistics", "measured in Python", tables, method)
                 described |= found.statistics.keys()
                 for name, tables in found.accuracy.items():
-                    self._lay(f"{name} vs {base}", "accuracy", "measured in Python", tables, method)
+                    self._lay(
+                        f"{name} vs {base}", "accuracy", "measured in Python", [*tables, *given.names()], method
+                    )
                 for name, error in found.failed.items():
                     self._lost(f"{name} is not measured against {base}", error)
 
     def device(
         self,
-        inputs: Sequence[Any],
+        inputs: Sequence[Any] | Mapping[str, Any],
         kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         *,
         stage: str = "runtime",
@@ -140,7 +145,8 @@ class Measuring(Logged):
             reference: The stage that counts as right.
             metrics: As :meth:`measure` takes them.
             method: The entry point that is run.
-            carry_state: The samples are steps of one process, whose state carries over; else each has a process.
+            carry_state: The inputs of a list are steps of one process, whose state carries over; else each has a
+                process of its own.
             inside: Values inside delegates, too: each delegate is lowered again with inner values as outputs, and run
                 on what the program passed to it. That is another program than the shipped one, so the reason of
                 each such number says ``by an added output``.
@@ -175,7 +181,7 @@ class Measuring(Logged):
             else:
                 logged, source = logged_values(ran, dump.executions), LOGGED
             rows = compare_logged(self._structure(), right, stage, given, wanted, logged)
-            self._lay(f"{stage} vs {reference}", "accuracy", source, [rows], method)
+            self._lay(f"{stage} vs {reference}", "accuracy", source, [rows, *given.names()], method)
             if lost := unplaced_line({name: why for one in logged for name, why in one.unplaced.items()}):
                 self._note(f"{stage}: {lost}")
 
@@ -201,7 +207,7 @@ class Measuring(Logged):
 
     def tensors(
         self,
-        inputs: Sequence[Any],
+        inputs: Sequence[Any] | Mapping[str, Any],
         path: str | os.PathLike[str],
         kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         *,

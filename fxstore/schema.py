@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from fxstore.vocabulary import Better, Evidence, MetricStatus, OverlayKind, Role, Scope, StageKind, Status, Verdict
+from fxstore.vocabulary import Aggregation, Better, Evidence, MetricStatus, OverlayKind, Role, Scope, StageKind, Status, Verdict
 
 TEXT: Final = "VARCHAR"
 TEXTS: Final = "VARCHAR[]"
@@ -240,6 +240,14 @@ RELATIONS: Final[dict[str, Relation]] = {
             ),
         ),
         Relation(
+            "samples",
+            "One row per input of an overlay that has a name: a prompt, a decode step.",
+            Column("overlay_id", LONG, "Its overlay"),
+            RUN_ID,
+            Column("sample", INT, "Its number, as metrics.sample has it"),
+            Column("name", TEXT, "Its name"),
+        ),
+        Relation(
             "metrics",
             "One row per measured value of a (node, port), or the reason why there is none.",
             Column("overlay_id", LONG, "Its overlay"),
@@ -258,7 +266,7 @@ RELATIONS: Final[dict[str, Relation]] = {
                 null="",
             ),
             Column("ref_nid", LONG, "Node that it was compared with", null=""),
-            Column("sample", INT, "Which input it was measured on, from 0", null=""),
+            Column("sample", INT, "Which input it was measured on, from 0; samples has the names", null=""),
             Column("unit", TEXT, "Its unit: 1 for a ratio, dB, ns, bytes, value for the tensor's own", null=""),
             Column("better", TEXT, Better.listed(), null="where neither is known"),
             Column("threshold", REAL, "Worst value that still counts as good", null="where none was set"),
@@ -267,6 +275,12 @@ RELATIONS: Final[dict[str, Relation]] = {
                 TEXT,
                 f"{Verdict.listed()} by the threshold; a number that is not finite fails",
                 null="without a threshold or a number",
+            ),
+            Column(
+                "aggregation",
+                TEXT,
+                "How a question makes one number of all that a node has: "
+                + ", ".join(f"{one} ({one.about})" for one in Aggregation),
             ),
         ),
         Relation(

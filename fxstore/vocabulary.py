@@ -129,6 +129,14 @@ class Verdict(Word):
     FAIL = "fail"
 
 
+class Aggregation(Word):
+    """How the numbers that a node has of one metric become one: its ports, samples and executions."""
+
+    MEDIAN = "median", "a time: over all executions"
+    SUM = "sum", "bytes: over the ports; then the worst sample"
+    WORST = "worst", "everything else: the worst port of the worst sample"
+
+
 class OverlayKind(Word):
     """What the numbers of an overlay are."""
 

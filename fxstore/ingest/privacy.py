@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fxstore import tables
 from fxstore.ingest.build import fingerprints
+from fxstore.ingest.samples import SAMPLE_NAME
 from fxstore.kinds import public_kinds
 from fxstore.privacy import NODE_COLUMNS, attributes, holds_path, plain
 from fxstore.records import Graph, Overlay, RunRecord, Stage, Structure
@@ -73,7 +75,7 @@ def _sources(graph: Graph) -> pa.Table:
 
 
 def _overlay(overlay: Overlay) -> Overlay:
-    metrics = overlay.metrics
+    metrics = overlay.metrics.filter(pc.not_equal(overlay.metrics["metric"], SAMPLE_NAME))
     columns: dict[str, Any] = {
         name: metrics[name].to_pylist() if name in _METRICS else [None] * len(metrics) for name in metrics.column_names
     }

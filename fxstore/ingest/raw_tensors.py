@@ -75,7 +75,7 @@ def _write_stage(side: Side, given: Given, wanted: set[tuple[str, str]], writer:
     missing: dict[str, str] = {}
     state: State = {}
     for number, sample in enumerate(given.samples):
-        if number == 0 or not given.carry_state:
+        if number == 0 or not sample.continues:
             state = dict(side.written)
 
         def take(key: Key, give: Give, size: int) -> None:

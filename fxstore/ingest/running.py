@@ -170,7 +170,7 @@ class Measurement:
         sides = [self._reference.side, *(side for side, _ in self._sides.values())]
         states: dict[str, State] = {}
         for number, sample in enumerate(self._given.samples):
-            if not self._given.carry_state or not states:
+            if not sample.continues or not states:
                 states = {side.stage: dict(side.written) for side in sides}
             with Held(self._wanted.budget_bytes) as held:
                 self._sample(number, sample, held, states)

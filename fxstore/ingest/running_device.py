@@ -24,7 +24,7 @@ _NESTED = "inside a nested graph: not told apart in the log"
 
 
 def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
-    """Runs an emitted program with tracing, once for each sample; steps in one process, others each in their own.
+    """Runs an emitted program with tracing, once for each sample; steps share one process, others have their own.
 
     Args:
         program: An ``ExecutorchProgramManager``.
@@ -35,7 +35,12 @@ def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
 
     places = laid_out.examples(program.exported_program(given.method))
     laid = [[laid_out.like(*pair) for pair in zip(one, places, strict=True)] for one in inputs]
-    groups = [laid] if given.carry_state else [[one] for one in laid]
+    groups: list[list[Any]] = []
+    for sample, flat in zip(given.samples, laid, strict=True):
+        if sample.continues and groups:
+            groups[-1].append(flat)
+        else:
+            groups.append([flat])
     blocks: list[Block] = []
     for group in groups:
         run = run_pte(bytes(program.buffer), [(given.method, flat) for flat in group])
@@ -103,7 +108,7 @@ def compare_logged(
     state: State = dict(reference.written)
     found = []
     for number, one in enumerate(logged):
-        state = state if given.carry_state else dict(reference.written)
+        state = state if given.samples[number].continues else dict(reference.written)
         with Held(wanted.budget_bytes) as held:
             missing = right.hold(given.samples[number], held, state)
             comparison = compared.comparison(held, missing, wanted.metrics, "cumulative", number)

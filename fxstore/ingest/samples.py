@@ -5,57 +5,98 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fxstore.errors import UsageError
-from fxstore.ingest.overlays import ROWS
+from fxstore.ingest.overlays import ROWS, rows_of
 from fxstore.records import Overlay
+
+SAMPLE_NAME: Final = "sample_name"
+"""Metric of the rows of the run that name an overlay's samples: the name is their text."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One input, as the model's caller gives it."""
+    """One input, as the model's caller gives it.
+
+    Attributes:
+        name: Of a prompt or a step; None where it has none but its number.
+        continues: Whether it begins with the buffers that the one before left, instead of those that were recorded.
+    """
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
+    name: str | None = None
+    continues: bool = False
 
 
 @dataclass(frozen=True)
 class Given:
-    """The inputs of one method.
-
-    Attributes:
-        carry_state: The samples are steps: each begins with the buffers that the one before left. Else each begins with
-            those that were recorded.
-    """
+    """The inputs of one method."""
 
     samples: tuple[Sample, ...]
     method: str
-    carry_state: bool = False
+
+    def names(self) -> list[pa.Table]:
+        """Returns the rows that name the samples in an overlay, as one table, or none where no sample has a name."""
+        named = [(number, sample.name) for number, sample in enumerate(self.samples) if sample.name is not None]
+        if not named:
+            return []
+        columns = {"sample": [n for n, _ in named], "text": [name for _, name in named], "port": 0}
+        return [rows_of(len(named), {**columns, "metric": SAMPLE_NAME, "status": "ok"})]
 
 
 def given(inputs: object, kwargs: object, method: str, carry_state: bool = False) -> Given:
     """Returns the samples that a caller means.
 
     Args:
-        inputs: A tuple is one input; a list of tuples is one per sample. A list of anything else is one input, too.
+        inputs: A tuple is one input; a list of tuples is one per sample. A list of anything else is one input, too. A
+            dict gives names: each to an input, or to a list of inputs, which are its steps.
         kwargs: A mapping for all samples, or a list with one per sample.
+        carry_state: The inputs of a list are steps: each begins with the buffers that the one before left.
 
     Raises:
         UsageError: It is neither, or the numbers differ.
     """
+    samples = [
+        Sample(args, {}, _name(name, number, len(several), carry_state), carry_state and number > 0)
+        for name, several in _groups(inputs)
+        for number, args in enumerate(several)
+    ]
+    given: list[Any] = list(kwargs) if isinstance(kwargs, list | tuple) else [kwargs or {}] * len(samples)
+    if len(given) != len(samples) or not all(isinstance(one, Mapping) for one in given):
+        raise UsageError(f"{len(samples)} inputs and {len(given)} keyword inputs", hint="one dict, or a list of as many")
+    return Given(tuple(replace(sample, kwargs=k) for sample, k in zip(samples, given, strict=True)), method)
+
+
+def _groups(inputs: object) -> list[tuple[str | None, list[tuple[Any, ...]]]]:
+    """Returns the inputs under each name; those without a name under None."""
+    if isinstance(inputs, Mapping):
+        if not inputs or not all(isinstance(one, tuple | list) for one in inputs.values()):
+            raise UsageError(
+                "a dict of inputs gives each a name",
+                hint='pass {"first prompt": (x,)}, or a list of tuples under a name: its steps',
+            )
+        return [(str(name), _several(one)) for name, one in inputs.items()]
     if not isinstance(inputs, tuple | list):
         raise UsageError(f"the input is a {type(inputs).__name__}", hint="pass a tuple, as the model takes it: (x,)")
-    several = isinstance(inputs, list) and bool(inputs) and all(isinstance(one, tuple) for one in inputs)
-    args = list(inputs) if several else [tuple(inputs)]
-    named: list[Any] = list(kwargs) if isinstance(kwargs, list | tuple) else [kwargs or {}] * len(args)
-    if len(named) != len(args) or not all(isinstance(one, Mapping) for one in named):
-        raise UsageError(f"{len(args)} inputs and {len(named)} keyword inputs", hint="one dict, or a list of as many")
-    return Given(tuple(Sample(tuple(a), k) for a, k in zip(args, named, strict=True)), method, carry_state)
+    return [(None, _several(inputs))]
+
+
+def _several(inputs: tuple[Any, ...] | list[Any]) -> list[tuple[Any, ...]]:
+    are_samples = isinstance(inputs, list) and bool(inputs) and all(isinstance(one, tuple) for one in inputs)
+    return list(inputs) if are_samples else [tuple(inputs)]
+
+
+def _name(name: str | None, number: int, count: int, is_step: bool) -> str | None:
+    """Returns what a sample is called: its name, the place under a name, or which step it is."""
+    if count == 1:
+        return name
+    return f"{name or ''} step {number}".strip() if name is not None or is_step else None
 
 
 def given_by_method(inputs: object, kwargs: object, order: Sequence[str]) -> dict[str, Given]:
@@ -72,13 +113,13 @@ def given_by_method(inputs: object, kwargs: object, order: Sequence[str]) -> dic
     names = list(dict.fromkeys(order))
     if isinstance(inputs, Mapping):
         named = kwargs if isinstance(kwargs, Mapping) else {}
-        none = Given((), "", True)
+        none = Given((), "")
         return {n: given(inputs[n], named.get(n), n, True) if n in inputs else none for n in names}
     if len(names) == 1:
         return {names[0]: given(inputs, kwargs, names[0], carry_state=True)}
     samples = given(inputs, kwargs, "", carry_state=True).samples
     return {
-        name: Given(tuple(sample for sample, of in zip(samples, order, strict=False) if of == name), name, True)
+        name: Given(tuple(sample for sample, of in zip(samples, order, strict=False) if of == name), name)
         for name in names
     }
 
@@ -102,11 +143,12 @@ def aggregated(overlay: Overlay) -> Overlay | None:
     One row per node, port, metric and scope: ``metric.mean`` and ``metric.worst``. NaN in one sample is NaN in both.
     A node that has a number in some samples only has it over these, and the reason says of how many.
     """
-    count = len(pc.unique(overlay.metrics["sample"].drop_null()))
+    measured = overlay.metrics.filter(pc.not_equal(overlay.metrics["metric"], SAMPLE_NAME))
+    count = len(pc.unique(measured["sample"].drop_null()))
     if count < 2:
         return None
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
-    for row in overlay.metrics.to_pylist():
+    for row in measured.to_pylist():
         groups[row["ordinal"], row["port"], row["metric"], row["scope"]].append(row)
     rows = [row for group in groups.values() for row in _aggregate(group, count)]
     name = f"{overlay.name} over {count} samples"

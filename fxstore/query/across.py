@@ -25,21 +25,25 @@ class Store(session.Store):
             self.run(run)
         return self._call("run_diff", [base, head])
 
-    def metric_diff(self, base: str, head: str, metric: str, overlay: str | None = None) -> Result:
+    def metric_diff(
+        self, base: str, head: str, metric: str, overlay: str | None = None, sample: str | int | None = None
+    ) -> Result:
         """Returns how each node's metric changed between two runs, what got worse first.
 
         Args:
             base: Id or name of a run.
             head: The same.
             metric: Name of a metric.
-            overlay: Name of an overlay; None for the newest of each run that holds the metric.
+            overlay: Name of an overlay; default: every overlay that holds the metric.
+            sample: Number or name of the only input that counts; default: the worst of all, of times the median.
 
         Raises:
-            QueryError: A run does not exist, or does not have the metric.
+            QueryError: A run does not exist, or does not have the metric or the sample.
         """
-        self._check_metric(metric, base, overlay=overlay)
-        self._check_metric(metric, head, overlay=overlay)
-        return self._call("metric_diff", [base, head, metric], overlay=overlay)
+        for run in (base, head):
+            self._check_metric(metric, run, overlay=overlay)
+            self._check_sample(sample, run)
+        return self._call("metric_diff", [base, head, metric], overlay=overlay, sample=sample)
 
     def check(self, base: str, head: str, rules: Sequence[str]) -> Check:
         """Returns what rules find in a run against a base: what tripped, and where data was not enough to tell.
@@ -75,14 +79,25 @@ class Store(session.Store):
         self._check_stage(stage, run)
         return self._call("fallback", [], run=run, stage=stage, overlay=overlay)
 
-    def stage_errors(self, metric: str, threshold: float, run: str | None = None, scope: str | None = None) -> Result:
+    def stage_errors(
+        self,
+        metric: str,
+        threshold: float,
+        run: str | None = None,
+        scope: str | None = None,
+        sample: str | int | None = None,
+    ) -> Result:
         """Returns one row per measured stage, and which of them introduced an error, at which node.
 
+        Args:
+            sample: Number or name of the only input that counts; default: each is asked, and the starts are united.
+
         Raises:
-            QueryError: The run has no such metric.
+            QueryError: The run has no such metric or sample.
         """
         self._check_metric(metric, run)
-        return self._call("stage_errors", [metric, threshold], run=run, scope=scope)
+        self._check_sample(sample, run)
+        return self._call("stage_errors", [metric, threshold], run=run, scope=scope, sample=sample)
 
     def history(
         self,

@@ -30,7 +30,8 @@ class Statement:
             "GROUP BY u.src)",
         ]
         parts += [
-            f"{table} AS MATERIALIZED (SELECT r.ordinal, r.value FROM _ranked(${table}, $run, $stage, NULL, NULL) AS r)"
+            f"{table} AS MATERIALIZED (SELECT r.ordinal, arg_min(r.value, r.rank) AS value "
+            f"FROM _ranked(${table}, $run, $stage, NULL, NULL, NULL) AS r GROUP BY r.ordinal)"
             for table in self.metrics.values()
         ]
         self.params |= {table: metric for metric, table in self.metrics.items()}

@@ -70,6 +70,17 @@ class Named(Asking):
             if run is None or nid & ((1 << ORDINAL_BITS) - 1) >= run.nodes:
                 raise QueryError(f"no node has the nid {nid}", hint=_NIDS)
 
+    def _check_sample(self, sample: str | int | None, run: str | None) -> None:
+        """Raises where a run has no sample of that number or name."""
+        if sample is None:
+            return
+        found = self.existing_run(run)
+        held = self._held("_held_samples", found.run_id).to_pylist()
+        known = list(dict.fromkeys(str(row[key]) for key in ("name", "sample") for row in held if row[key] is not None))
+        if str(sample) not in known:
+            hint = hints.among(str(sample), known, "SELECT DISTINCT sample FROM metrics")
+            raise QueryError(f"run {found.name!r} has no sample {sample!r}", hint=hint)
+
     def _check_metric(self, metric: str, run: str | None, stage: str | None = None, overlay: str | None = None) -> None:
         """Raises where a ranking could only be empty because a name is wrong."""
         found = self._check_stage(stage, run)

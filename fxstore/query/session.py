@@ -39,14 +39,22 @@ class Store(GraphQuestions):
         stage: str | None = None,
         overlay: str | None = None,
         scope: str | None = None,
+        sample: str | int | None = None,
     ) -> Result:
         """Returns the worst nodes by a metric, broken values first; ``Result.coverage`` counts what has no value.
 
+        Args:
+            overlay: Default: every overlay that holds the metric; a row names its own.
+            scope: Default: cumulative, where an overlay has both.
+            sample: Number or name of the only input that counts; default: the worst of all, of times the median.
+
         Raises:
-            QueryError: The run has no such metric, stage or overlay.
+            QueryError: The run has no such metric, stage, overlay or sample.
         """
         self._check_metric(metric, run, stage, overlay)
-        return self._call("worst", [metric], n=n, run=run, stage=stage, overlay=overlay, scope=scope)
+        self._check_sample(sample, run)
+        asked = {"run": run, "stage": stage, "overlay": overlay, "scope": scope, "sample": sample}
+        return self._call("worst", [metric], n=n, **asked)
 
     def first_bad(
         self,
@@ -55,14 +63,23 @@ class Store(GraphQuestions):
         run: str | None = None,
         overlay: str | None = None,
         scope: str | None = None,
+        sample: str | int | None = None,
     ) -> Result:
         """Returns the nodes where an error starts: bad ones none of whose measured inputs is bad.
 
+        Each input is asked on its own: a node is named if an error starts there in any sample, with the worst of these.
+
+        Args:
+            threshold: The worst value that still counts as good.
+            sample: Number or name of the only input that counts.
+
         Raises:
-            QueryError: The run has no such metric or overlay.
+            QueryError: The run has no such metric, overlay or sample.
         """
         self._check_metric(metric, run, None, overlay)
-        return self._call("first_bad", [metric, threshold], run=run, overlay=overlay, scope=scope)
+        self._check_sample(sample, run)
+        asked = {"run": run, "overlay": overlay, "scope": scope, "sample": sample}
+        return self._call("first_bad", [metric, threshold], **asked)
 
     def sync(
         self, stage: str, node: str, run: str | None = None, method: str | None = None, path: str | None = None

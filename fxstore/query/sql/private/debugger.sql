@@ -1,17 +1,15 @@
 -- The accuracy numbers of a run: of each node the newest overlay, of that the first scope in which it was measured,
--- and of each metric there the worst port and sample. verdict is 'fail' where any of these fails.
+-- and of each metric there the worst sample, aggregated as in a ranking. verdict is 'fail' where any of these fails.
 CREATE MACRO _debugger_numbers(p_run) AS TABLE
 WITH newest AS (
-    SELECT m.*, _broken(m.value, m.identical) AS broken, _cost(m.value, coalesce(m.better, 'lower')) AS cost
-    FROM _run_numbers(p_run) AS m WHERE m.kind = 'accuracy'
+    SELECT m.* FROM _aggregated(p_run, NULL) AS m WHERE m.kind = 'accuracy'
     QUALIFY dense_rank() OVER (PARTITION BY m.ordinal ORDER BY m.overlay DESC, m.scope_order) = 1
 )
-SELECT _nid(n.run_key, n.ordinal) AS nid, n.overlay_name AS overlay, n.scope, n.metric, n.value, n.status, n.reason,
+SELECT _nid(_key(p_run), n.ordinal) AS nid, n.overlay_name AS overlay, n.scope, n.metric, n.value, n.status, n.reason,
        min(n.verdict) OVER (PARTITION BY n.ordinal, n.metric) AS verdict,
        count(DISTINCT n.sample) OVER (PARTITION BY n.ordinal) AS samples
 FROM newest AS n
-QUALIFY row_number() OVER (PARTITION BY n.ordinal, n.metric
-                           ORDER BY n.value IS NULL, n.broken, n.cost, n.port, n.sample) = 1
+QUALIFY row_number() OVER (PARTITION BY n.ordinal, n.metric ORDER BY n.value IS NULL, n.broken, n.cost, n.sample) = 1
 ORDER BY nid, n.metric;
 
 CREATE MACRO _debugger_handles(p_run) AS TABLE

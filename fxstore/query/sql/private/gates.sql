@@ -1,9 +1,19 @@
--- The rows of one metric of a run in its newest overlay of a name as a gate sees them: the scope that a ranking chooses,
--- every port and sample; value is NULL where there is none.
+-- The rows of one metric of a run in its newest overlay of a name as a gate sees them, in the scope that a ranking
+-- chooses: of times every execution, else one aggregated number per sample; value is NULL where there is none.
 CREATE MACRO _gate_values(p_run, p_metric, p_overlay) AS TABLE
-SELECT m.ordinal, m.stage, m.value, coalesce(m.reason, 'no data') AS reason, m.kind, m.unit, m.better,
-       CASE WHEN m.value IS NOT NULL THEN _broken(m.value, m.identical) END AS broken
-FROM _measured(p_metric, p_run, NULL, p_overlay, NULL) AS m ORDER BY m.ordinal, m.sample, m.port;
+WITH chosen AS MATERIALIZED (SELECT m.* FROM _measured(p_metric, p_run, NULL, p_overlay, NULL, NULL) AS m),
+rows_of AS (
+    SELECT c.ordinal, c.stage, c.value, c.reason, c.kind, c.unit, c.better, c.broken, c.sample, 0 AS port
+    FROM chosen AS c WHERE c.aggregation <> 'median'
+    UNION ALL
+    SELECT m.ordinal, m.stage, m.value, m.reason, m.kind, m.unit, c.better, _broken(m.value, m.identical), m.sample, m.port
+    FROM _run_numbers(p_run) AS m
+    JOIN chosen AS c ON c.ordinal = m.ordinal AND c.overlay = m.overlay AND c.scope_order = m.scope_order
+    WHERE m.metric = p_metric AND c.aggregation = 'median'
+)
+SELECT r.ordinal, r.stage, r.value, coalesce(r.reason, 'no data') AS reason, r.kind, r.unit, r.better,
+       CASE WHEN r.value IS NOT NULL THEN r.broken END AS broken
+FROM rows_of AS r ORDER BY r.ordinal, r.sample, r.port;
 
 -- The nodes of a run that have a number of accuracy, and those that could have one.
 CREATE MACRO _gate_coverage(p_run) AS TABLE

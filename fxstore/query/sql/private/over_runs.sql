@@ -11,8 +11,9 @@ GROUP BY n.stage, n.op_type, n.stage_index ORDER BY n.stage_index, nodes DESC, n
 
 CREATE MACRO _fallback(p_run, p_stage, p_overlay) AS TABLE
 WITH times AS MATERIALIZED (
-    SELECT m.ordinal, m.stage, median(m.value) AS time, any_value(m.unit) AS unit
-    FROM _measured('latency', p_run, NULL, p_overlay, NULL) AS m WHERE isfinite(m.value) GROUP BY ALL
+    SELECT m.ordinal, m.stage, m.value AS time, m.unit
+    FROM _measured('latency', p_run, NULL, p_overlay, NULL, NULL) AS m WHERE isfinite(m.value)
+    QUALIFY m.overlay = max(m.overlay) OVER ()
 )
 SELECT o.op_type, count(*) AS nodes, sum(t.time) AS time, any_value(t.unit) AS unit,
        sum(t.time) / (SELECT sum(a.time) FROM times AS a WHERE a.stage = o.stage) AS share,
@@ -94,32 +95,41 @@ nodes AS MATERIALIZED (
     FROM graphs AS g LEFT JOIN found AS f ON f.graph_hash = g.graph_hash
 ),
 measured AS MATERIALIZED (
-    SELECT m.run_key, m.overlay, m.metric, m.scope, m.value, m.reason, m.better
+    SELECT m.run_key, m.overlay, m.metric, m.scope, m.value, m.reason, m.better, m.unit, m.port, m.sample
     FROM nodes AS n JOIN read_parquet(_model_files(p_run, 'metrics')) AS m
       ON m.run_key = n.run_key AND m.ordinal = n.ordinal AND m.metric = p_metric
 ),
 numbers AS (
     SELECT m.run_key, m.overlay, CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order,
-           m.value, m.reason, o.kind, coalesce(m.better, o.better, d.better) AS better,
+           m.value, m.reason, m.port, m.sample, o.name AS overlay_name, coalesce(m.better, o.better, d.better) AS better,
+           _aggregation(o.kind, coalesce(m.unit, o.unit)) AS aggregation,
            _broken(m.value, CASE WHEN m.reason LIKE 'identical%' THEN m.value ELSE d.identical END) AS broken
     FROM measured AS m
     JOIN read_parquet(_model_files(p_run, 'overlays')) AS o ON o.run_key = m.run_key AND o.overlay = m.overlay
     LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
 ),
-of_scope AS (
-    SELECT v.run_key, v.overlay, v.scope_order, any_value(v.better) AS better, any_value(v.reason) AS reason,
-           CASE WHEN any_value(v.kind) = 'latency' THEN median(v.value)
-                ELSE min_by(v.value, (v.broken, _cost(v.value, coalesce(v.better, 'lower')))) END AS value,
-           min(v.broken) AS broken
-    FROM numbers AS v GROUP BY v.run_key, v.overlay, v.scope_order
+of_sample AS (
+    SELECT v.run_key, v.overlay, v.scope_order, _sample_of(v.aggregation, v.sample) AS sample,
+           any_value(v.overlay_name) AS overlay_name, any_value(v.better) AS better,
+           _aggregate(v.aggregation, v.value, v.reason, v.broken, _cost(v.value, coalesce(v.better, 'lower')),
+                      v.port, v.sample) AS one
+    FROM numbers AS v GROUP BY v.run_key, v.overlay, v.scope_order, _sample_of(v.aggregation, v.sample)
 ),
--- Of each run the newest overlay that has the metric on the node, and of it one scope.
-one_each AS (SELECT s.run_key, arg_min(s, (-s.overlay, s.scope_order)) AS v FROM of_scope AS s GROUP BY s.run_key)
+-- Of each run the newest overlay that has the metric on the node, of it one scope, and of that the worst sample.
+one_each AS (
+    SELECT s.run_key, arg_min({'value': s.one.value, 'reason': s.one.reason, 'broken': s.one.broken, 'times': s.one.times,
+                               'executions': s.one.executions, 'sample': s.sample, 'overlay': s.overlay_name, 'better': s.better},
+                              (-s.overlay, s.scope_order, s.one.value IS NULL, s.one.broken,
+                               _cost(s.one.value, coalesce(s.better, 'lower')), s.sample)) AS v
+    FROM of_sample AS s GROUP BY s.run_key
+)
 SELECT _nid(n.run_key, n.ordinal) AS nid, n.name AS run, n.run_id, n.created_at, e.v.value,
        CASE WHEN e.v.value IS NULL THEN 'not_measured' WHEN isfinite(e.v.value) THEN 'ok' ELSE 'non_finite' END AS status,
        CASE WHEN n.ordinal IS NULL THEN 'no counterpart' WHEN e.v.value IS NULL THEN coalesce(e.v.reason, 'no data') ELSE e.v.reason END
            AS reason,
-       n.matched_by, n.tags, e.v.better, e.v.broken
+       n.matched_by, n.tags, e.v.better, e.v.broken, e.v.overlay, e.v.sample,
+       _percentile(e.v.times, e.v.value, 0.1) AS p10, _percentile(e.v.times, e.v.value, 0.9) AS p90, e.v.executions,
+       CASE WHEN e.v.executions > 0 THEN _cold(e.v.times, e.v.value) END AS cold
 FROM nodes AS n LEFT JOIN one_each AS e ON e.run_key = n.run_key
 ORDER BY n.created_at, n.run_id;
 

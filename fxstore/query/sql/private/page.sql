@@ -25,19 +25,19 @@ CREATE MACRO _page_sync_sets(p_run) AS TABLE
 SELECT s.sync_set, _nid(_key(p_run), s.ordinal) AS nid, s.is_primary, s.focus
 FROM _run_sync_sets(p_run) AS s ORDER BY s.sync_set, s.ordinal;
 
--- One number per node, metric and overlay, chosen as in _ranked; a node that has none gives its reason.
+-- One number per node, metric, overlay and sample, aggregated and chosen as in _measured; a node that has none gives its
+-- reason. is_shown is true in the row that a page shows before a sample is chosen: that of the worst.
 CREATE MACRO _page_values(p_run) AS TABLE
 WITH numbers AS (
-    SELECT m.*, _broken(m.value, m.identical) AS broken, _cost(m.value, coalesce(m.better, 'lower')) AS cost
-    FROM _run_numbers(p_run) AS m
+    SELECT m.* FROM _aggregated(p_run, NULL) AS m
     QUALIFY m.scope_order = min(m.scope_order) OVER (PARTITION BY m.overlay, m.metric)
 )
 SELECT n.overlay_name AS overlay, n.overlay AS number, n.kind, n.unit, n.better, n.metric,
-       _nid(n.run_key, n.ordinal) AS nid, n.value, coalesce(n.reason, n.status) AS reason
+       _nid(_key(p_run), n.ordinal) AS nid, n.value, coalesce(n.reason, n.status) AS reason, n.sample, n.sample_name,
+       row_number() OVER (PARTITION BY n.overlay, n.metric, n.ordinal
+                          ORDER BY n.value IS NULL, n.broken, n.cost, n.sample) = 1 AS is_shown
 FROM numbers AS n
-QUALIFY row_number() OVER (PARTITION BY n.overlay, n.metric, n.ordinal
-                           ORDER BY n.value IS NULL, n.broken, n.cost, n.port, n.sample) = 1
-ORDER BY number, n.metric, nid;
+ORDER BY number, n.metric, nid, n.sample;
 
 -- One row per value that has equals elsewhere: values of one class must be equal up to numerical error.
 CREATE MACRO _page_equal_values(p_run) AS TABLE

@@ -1,45 +1,93 @@
--- All metrics on nodes of a run, with the node's stage and what ranks them: the direction (the row's, the overlay's, else
--- the one that fxstore knows), the number for two equal tensors, and the order in which scopes are chosen.
+-- All metrics on nodes of a run, with the node's stage, the name of the sample and what ranks them: the direction (the
+-- row's, the overlay's, else the one that fxstore knows), the number for two equal tensors, and the order in which scopes
+-- are chosen.
 CREATE MACRO _read_numbers(p_run) AS TABLE
 SELECT m.* EXCLUDE (unit, better), o.name AS overlay_name, o.kind, coalesce(m.unit, o.unit) AS unit,
        coalesce(m.better, o.better, d.better) AS better,
        CASE WHEN m.reason LIKE 'identical%' THEN m.value ELSE d.identical END AS identical,
-       CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order, g.stage, g.stage_index
+       CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order, g.stage, g.stage_index,
+       _aggregation(o.kind, coalesce(m.unit, o.unit)) AS aggregation, s.text AS sample_name
 FROM _run_metrics(p_run) AS m
 JOIN _run_overlays(p_run) AS o ON o.overlay = m.overlay
 JOIN _run_graphs(p_run) AS g ON m.ordinal >= g.base AND m.ordinal < g.base + g.nodes
-LEFT JOIN main._known_metrics AS d ON d.metric = m.metric;
+LEFT JOIN main._known_metrics AS d ON d.metric = m.metric
+LEFT JOIN _run_samples(p_run) AS s ON s.overlay = m.overlay AND s.sample = m.sample;
 CREATE MACRO _run_numbers(p_run) AS TABLE FROM query(_source(p_run, 'numbers'));
 
--- The rows of one metric in one overlay of one run, of one scope only, since scopes must not be compared:
--- the newest overlay that holds the metric (in that stage), cumulative before unscoped before local.
-CREATE MACRO _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
+-- The names of the samples of an overlay, as rows of the run: of what is measured no metric is called so.
+CREATE MACRO _run_samples(p_run) AS TABLE
+SELECT m.overlay, m.sample, m.text FROM _run_metrics(p_run) AS m WHERE m.ordinal IS NULL AND m.metric = 'sample_name';
+
+-- One row per node, metric, overlay, scope and sample, of one sample (by number or name) where one is given; value is NULL
+-- where there is none.
+CREATE MACRO _aggregated(p_run, p_sample) AS TABLE
+WITH grouped AS (
+    SELECT m.ordinal, m.metric, m.overlay, m.scope_order, _sample_of(m.aggregation, m.sample) AS sample,
+           any_value(m.sample_name) AS name_of_sample, any_value(m.stage) AS stage, any_value(m.stage_index) AS stage_index,
+           any_value(m.overlay_name) AS overlay_name, any_value(m.kind) AS kind, any_value(m.unit) AS unit,
+           any_value(m.scope) AS scope, any_value(m.better) AS better, any_value(m.ref) AS ref, min(m.verdict) AS verdict,
+           any_value(m.aggregation) AS aggregation,
+           _aggregate(m.aggregation, m.value, m.reason, _broken(m.value, m.identical),
+                      _cost(m.value, coalesce(m.better, 'lower')), m.port, m.sample) AS one
+    FROM _run_numbers(p_run) AS m
+    WHERE p_sample IS NULL OR m.sample::VARCHAR = p_sample::VARCHAR OR m.sample_name = p_sample::VARCHAR
+    GROUP BY m.ordinal, m.metric, m.overlay, m.scope_order, _sample_of(m.aggregation, m.sample)
+)
+SELECT g.* EXCLUDE (one, name_of_sample), CASE WHEN g.sample IS NOT NULL THEN g.name_of_sample END AS sample_name,
+       g.one.value AS value, g.one.reason AS reason, _status_of(g.one.value) AS status, g.one.broken AS broken,
+       _cost(g.one.value, coalesce(g.better, 'lower')) AS cost, _percentile(g.one.times, g.one.value, 0.1) AS p10,
+       _percentile(g.one.times, g.one.value, 0.9) AS p90, g.one.executions AS executions,
+       CASE WHEN g.one.executions > 0 THEN _cold(g.one.times, g.one.value) END AS cold
+FROM grouped AS g;
+
+-- The rows of one metric, in every overlay that holds it: of overlays of one name the newest (in that stage); one scope of
+-- each, since scopes must not be compared, cumulative before unscoped before local. Statistics describe values, so they
+-- count only where nothing else holds the metric, or where they are named.
+CREATE MACRO _measured(p_metric, p_run, p_stage, p_overlay, p_scope, p_sample) AS TABLE
 SELECT m.* REPLACE (coalesce(m.better, 'lower') AS better)
-FROM _run_numbers(p_run) AS m
+FROM _aggregated(p_run, p_sample) AS m
 WHERE m.metric = p_metric AND (p_overlay IS NULL OR m.overlay_name = p_overlay)
   AND (p_scope IS NULL OR m.scope = p_scope) AND (p_stage IS NULL OR m.stage = p_stage)
-QUALIFY dense_rank() OVER (ORDER BY m.overlay DESC, m.scope_order) = 1;
+QUALIFY m.scope_order = min(m.scope_order) OVER (PARTITION BY m.overlay)
+  AND m.overlay = max(m.overlay) OVER (PARTITION BY m.overlay_name, m.stage)
+  AND (m.kind = 'statistics') = bool_and(m.kind = 'statistics') OVER ();
 
--- How broken a value is: NaN 0, infinite 1, finite 2. Infinity that is the metric's number for equal tensors (an SQNR
--- of +inf) is not broken.
-CREATE MACRO _broken(value, identical) AS CASE
-    WHEN isnan(value) THEN 0 WHEN isinf(value) AND value IS DISTINCT FROM identical THEN 1 ELSE 2 END;
-CREATE MACRO _cost(value, better) AS CASE WHEN isnan(value) THEN 0 WHEN better = 'higher' THEN value ELSE -value END;
+-- One row per node and overlay that has a number, its worst sample, ranked over all.
+CREATE MACRO _ranked(p_metric, p_run, p_stage, p_overlay, p_scope, p_sample) AS TABLE
+SELECT m.*, row_number() OVER (ORDER BY m.broken, m.cost, m.stage_index, m.ordinal, m.overlay DESC) AS rank
+FROM (
+    SELECT s.* FROM _measured(p_metric, p_run, p_stage, p_overlay, p_scope, p_sample) AS s WHERE s.value IS NOT NULL
+    QUALIFY row_number() OVER (PARTITION BY s.ordinal, s.overlay ORDER BY s.broken, s.cost, s.sample) = 1
+) AS m;
 
--- One row per node that has a number, its worst port and sample, ranked over all.
-CREATE MACRO _ranked(p_metric, p_run, p_stage, p_overlay, p_scope) AS TABLE
-WITH of_node AS (
-    SELECT m.ordinal, any_value(m.stage) AS stage, any_value(m.stage_index) AS stage_index,
-           arg_min({'value': m.value, 'status': m.status, 'reason': m.reason, 'metric': m.metric, 'scope': m.scope,
-                    'overlay_name': m.overlay_name, 'better': m.better, 'broken': _broken(m.value, m.identical),
-                    'cost': _cost(m.value, m.better)},
-                   (_broken(m.value, m.identical), _cost(m.value, m.better), m.port, m.sample)) AS worst
-    FROM _measured(p_metric, p_run, p_stage, p_overlay, p_scope) AS m
-    WHERE m.value IS NOT NULL GROUP BY m.ordinal
+-- The rows of one metric that have a number, and of each whether it is bad, and whether an error starts there: none of
+-- the nearest measured ancestors is bad in the same overlay and sample. A good node in between ends the damage.
+CREATE MACRO _judged(p_metric, p_threshold, p_run, p_overlay, p_scope, p_sample) AS TABLE
+WITH RECURSIVE judged AS MATERIALIZED (
+    SELECT m.*, m.broken < 2 OR m.cost < CASE WHEN m.better = 'higher' THEN p_threshold ELSE -p_threshold END AS is_bad,
+           coalesce(m.sample, -1) AS turn
+    FROM _measured(p_metric, p_run, NULL, p_overlay, p_scope, p_sample) AS m WHERE m.value IS NOT NULL
+),
+-- An emitted operator writes the buffer that it is given as out=, and some readers read that: the value flows into it.
+written AS MATERIALIZED (
+    SELECT e.src, e.dst FROM _run_edges(p_run) AS e JOIN _run_nodes(p_run) AS n ON n.ordinal = e.src
+    WHERE n.op_type = 'alloc' AND NOT regexp_matches(e.dst_arg, '^[0-9]')
+),
+flow AS MATERIALIZED (
+    SELECT f.src, f.dst FROM _run_flow(p_run) AS f ANTI JOIN written AS w ON w.src = f.src AND w.dst = f.dst
+    UNION
+    SELECT w.dst, w.src FROM written AS w
+),
+damaged(overlay, turn, ordinal) AS (
+    SELECT r.overlay, r.turn, f.dst FROM judged AS r JOIN flow AS f ON f.src = r.ordinal WHERE r.is_bad
+    UNION
+    SELECT t.overlay, t.turn, f.dst
+    FROM (FROM damaged AS d ANTI JOIN judged AS r ON r.overlay = d.overlay AND r.turn = d.turn AND r.ordinal = d.ordinal) AS t
+    JOIN flow AS f ON f.src = t.ordinal
 )
-SELECT n.ordinal, n.stage, n.stage_index, unnest(n.worst),
-       row_number() OVER (ORDER BY n.worst.broken, n.worst.cost, n.stage_index, n.ordinal) AS rank
-FROM of_node AS n;
+SELECT r.*, r.is_bad AND t.ordinal IS NULL AS is_start
+FROM judged AS r
+LEFT JOIN damaged AS t ON t.overlay = r.overlay AND t.turn = r.turn AND t.ordinal = r.ordinal;
 
 -- Some nodes as a ranking shows them, given as a list of ordinals. counterparts is stage to name of the primary member
 -- there of the set that a click on the node shows; a node without a source line of its own has that of its earliest
