@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fxstore.errors import QueryError
 from fxstore.query.session import Store
+from fxstore.render.model import Numbers
 from fxstore.store import CommittedRun
 
 Sets = list[list[tuple[int, bool]]]
@@ -46,6 +47,7 @@ class NodeValues:
         values: nid to number.
         missing: nid to the reason why there is no number.
         texts: nid to category, for what is no number.
+        samples: The same of each sample on its own, by its name or number, in order; none where there is one sample.
     """
 
     overlay: str
@@ -57,6 +59,7 @@ class NodeValues:
     values: dict[int, float] = field(default_factory=dict)
     missing: dict[int, str] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)
+    samples: dict[str, Numbers] = field(default_factory=dict)
 
 
 def need_graphs(run: CommittedRun) -> None:
@@ -110,16 +113,26 @@ def sync_sets(store: Store, run_ids: Sequence[str]) -> tuple[Sets, dict[int, int
 def node_values(store: Store, run_id: str) -> list[NodeValues]:
     """Returns the numbers on the nodes of a run, per overlay and metric; those without any number are left out."""
     found: dict[tuple[int, str], NodeValues] = {}
+    of_samples: dict[tuple[int, str], dict[int, tuple[str, Numbers]]] = {}
     for row in store.rows_of("_page_values", run_id).to_pylist():
         key = (row["number"], row["metric"])
         if key not in found:
             found[key] = NodeValues(
                 row["overlay"], row["metric"], *(row[k] for k in ("number", "kind", "unit", "better"))
             )
-        if row["value"] is not None:
-            found[key].values[row["nid"]] = row["value"]
-        else:
-            found[key].missing[row["nid"]] = row["reason"] or "no data"
+        held: list[NodeValues | Numbers] = [found[key]] if row["is_shown"] else []
+        if (sample := row["sample"]) is not None:
+            named = of_samples.setdefault(key, {}).setdefault(sample, (row["sample_name"] or str(sample), Numbers()))
+            held.append(named[1])
+        for one in held:
+            if row["value"] is not None:
+                one.values[row["nid"]] = row["value"]
+            else:
+                one.missing[row["nid"]] = row["reason"] or "no data"
+    for key, samples in of_samples.items():
+        if len(samples) > 1:
+            for number, (name, numbers) in sorted(samples.items()):
+                found[key].samples[f"{name} ({number})" if name in found[key].samples else name] = numbers
     return [one for one in found.values() if one.values]
 
 

@@ -53,6 +53,19 @@ class Pane:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """Numbers of nodes.
+
+    Attributes:
+        values: nid to number; NaN and infinite values are numbers.
+        missing: nid to the reason why there is no number.
+    """
+
+    values: dict[int, float] = field(default_factory=dict)
+    missing: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ColorBy:
     """Values that colour nodes.
 
@@ -63,6 +76,8 @@ class ColorBy:
         texts: nid to category, for what is no number; then ``values`` is empty.
         fills: The fill of a category on a light and on a dark ground, in the order of the legend; what has none gets
             a colour of the page's.
+        samples: What ``values`` and ``missing`` are in each sample on its own, by the sample's name, in order; none where
+            there are not several. ``values`` then has the worst of each node.
     """
 
     name: str
@@ -73,6 +88,7 @@ class ColorBy:
     better: str | None = None
     texts: Mapping[int, str] = field(default_factory=dict)
     fills: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    samples: Mapping[str, Numbers] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

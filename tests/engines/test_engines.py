@@ -133,6 +133,24 @@ def test_history_is_the_worst_of_each_run(nightly: Other) -> None:
     assert everything["model"].to_pylist() == ["net"] * 6 + ["nightly"]
 
 
+def test_history_brings_numbers_together_as_the_macro_does(engine: Other, tmp_path: Path) -> None:
+    """A cold execution, bytes on two ports, the worst of two samples."""
+    times = [{**metric("edge:relu", "latency", v), "sample": i} for i, v in enumerate((90.0, 4.0, 5.0))]
+    sizes = [{**metric("edge:relu", "size", v, unit="bytes"), "port": p, "sample": s} for v, p, s in ((8.0, 0, 0), (4.0, 1, 0), (9.0, 0, 1))]
+    cosines = [{**metric("edge:relu", "cosine", v), "sample": i} for i, v in enumerate((0.9, 0.3, 0.8))]
+    overlays = [
+        overlay("times", times, "latency", "lower"), overlay("sizes", sizes, "static", "lower"), overlay("acc", cosines),
+    ]  # fmt: skip
+    with connect(tmp_path / "store") as store:
+        store.commit(run({"edge": graph(["relu"])}, name="one", overlays=overlays))
+        said = {m: store.history("edge", "relu", m).arrow().to_pylist()[0] for m in ("latency", "size", "cosine")}
+    engine.register(tmp_path / "store", prefix="together_")
+    for name, known in (("latency", (5.0, None, 3)), ("size", (12.0, 0, None)), ("cosine", (0.3, 1, None))):
+        (row,) = engine.ask("history", prefix="together_", stage="edge", node="relu", metric=name).to_pylist()
+        assert (row["value"], row["sample"], row["executions"]) == known
+        assert (said[name]["value"], said[name]["sample"], said[name]["executions"]) == known
+
+
 def test_regressions_are_steps_for_the_worse(nightly: Other) -> None:
     rows = nightly.ask("regressions", prefix="nightly_", metric="cosine", by=0.001).to_pylist()
     assert [(row["name"], repr(row["last_value"]), repr(row["value"])) for row in rows] == [

@@ -113,18 +113,33 @@ def test_metric_diff_knows_the_direction() -> None:
         assert rows == [("conv_1", "worse"), ("relu_1", "better")]
 
 
-def test_metric_diff_of_an_older_overlay() -> None:
+def test_metric_diff_compares_overlays_of_one_name() -> None:
     def held(value: float) -> list[Any]:
         return [overlay(name, [metric("float:relu_1", "cosine", v)]) for name, v in (("a", value), ("b", 1.0))]
 
     with connect(":memory:") as store:
         store.commit(run({"float": BASE}, name="base", overlays=held(0.9)))
         store.commit(run({"float": BASE}, name="head", overlays=held(0.8)))
-        newest, older = store.metric_diff("base", "head", "cosine"), store.metric_diff("base", "head", "cosine", "a")
-        assert [row[4:9] for row in newest] == [("relu_1", 1.0, 1.0, 0.0, "same")]
-        assert [row[4:9] for row in older] == [("relu_1", 0.9, 0.8, pytest.approx(-0.1), "worse")]
+        both, one = store.metric_diff("base", "head", "cosine"), store.metric_diff("base", "head", "cosine", "a")
+        worse = ("relu_1", 0.9, 0.8, pytest.approx(-0.1), "worse")
+        assert [row[4:9] for row in both] == [worse, ("relu_1", 1.0, 1.0, 0.0, "same")]
+        assert both.arrow()["overlay"].to_pylist() == ["a", "b"]
+        assert [row[4:9] for row in one] == [worse]
         with pytest.raises(QueryError, match="'c'"):
             store.metric_diff("base", "head", "cosine", "c")
+
+
+def test_overlays_that_were_named_anew_are_paired_the_newest_first() -> None:
+    def held(values: dict[str, float]) -> list[Any]:
+        return [overlay(name, [metric("float:relu_1", "cosine", value)]) for name, value in values.items()]
+
+    with connect(":memory:") as store:
+        store.commit(run({"float": BASE}, name="base", overlays=held({"gone": 0.5, "kept": 0.9, "monday": 0.8})))
+        store.commit(run({"float": BASE}, name="head", overlays=held({"kept": 0.9, "tuesday": 0.7})))
+        rows = store.sql("SELECT overlay, base_value, head_value, change FROM metric_diff('base', 'head', 'cosine')")
+        assert rows.fetchall() == [
+            ("gone", 0.5, None, "vanished"), ("tuesday", 0.8, 0.7, "worse"), ("kept", 0.9, 0.9, "same"),
+        ]  # fmt: skip
 
 
 def test_wrong_runs_are_told(store: Store) -> None:

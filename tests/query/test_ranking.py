@@ -86,23 +86,36 @@ def test_scopes_are_never_mixed() -> None:
         assert store.sql("SELECT value, scope FROM worst('cosine')").fetchall() == [(0.8, "cumulative")]
 
 
-def test_the_newest_overlay_that_holds_the_metric() -> None:
+def test_every_overlay_that_holds_the_metric_and_the_row_names_it() -> None:
     old = overlay("old", [metric("float:a", "cosine", 0.1), metric("float:a", "mse", 5.0)])
-    new = overlay("new", [metric("float:b", "cosine", 0.2)])
-    assert ranked([old, new], "worst('cosine')") == ["b"]
+    new = overlay("new", [metric("float:b", "cosine", 0.2), metric("float:a", "cosine", 0.3)])
+    assert ranked([old, new], "worst('cosine')") == ["a", "b", "a"]
     assert ranked([old, new], "worst('cosine', overlay := 'old')") == ["a"]
     assert ranked([old, new], "worst('mse')") == ["a"]
+    with connect(":memory:") as store:
+        store.commit(run({"float": graph(["a", "b"])}, overlays=[old, new]))
+        assert store.worst("cosine").arrow()["overlay"].to_pylist() == ["old", "new", "new"]
 
 
-def test_a_stage_chooses_its_own_newest_overlay() -> None:
+def test_statistics_of_values_are_no_errors_of_the_same_name() -> None:
+    """``max_abs`` of a value, and of a difference."""
+    described = overlay("values", [metric("float:a", "max_abs", 900.0)], "statistics", None)
+    compared = overlay("acc", [metric("float:b", "max_abs", 0.2)], better="lower")
+    assert ranked([compared, described], "worst('max_abs')") == ["b"]
+    assert ranked([described], "worst('max_abs')") == ["a"]
+    assert ranked([compared, described], "worst('max_abs', overlay := 'values')") == ["a"]
+
+
+def test_a_stage_has_the_overlays_that_measure_it() -> None:
     stages = {"quantized": graph(["a"]), "runtime": graph(["b"])}
     overlays = [
         overlay("q", [metric("quantized:a", "cosine", 0.5)]), overlay("r", [metric("runtime:b", "cosine", 0.6)]),
     ]  # fmt: skip
     with connect(":memory:") as store:
         store.commit(run(stages, overlays=overlays))
-        assert names(store, "worst('cosine')") == ["b"]
+        assert names(store, "worst('cosine')") == ["a", "b"]
         assert names(store, "worst('cosine', stage := 'quantized')") == ["a"]
+        assert store.metric_diff("tiny", "tiny", "cosine").arrow()["overlay"].to_pylist() == ["q", "r"]
 
 
 def test_the_run_is_the_latest_complete_one_or_named() -> None:

@@ -30,6 +30,7 @@ CONTRACT = {
     "sync_sets": "run_id sync_id nid stage name is_primary",
     "value_pairs": "run_id ref_nid ref_port nid port evidence",
     "overlays": "overlay_id run_id name kind source unit better",
+    "samples": "overlay_id run_id sample name",
     "metrics": "overlay_id run_id nid port metric value text status reason scope ref_nid sample",
     "coverage": "run_id overlay_id stage nodes measured not_measured reasons",
     "unmatched": "run_id nid stage name towards reason",

@@ -1,9 +1,10 @@
 -- One row per node and step from one run of a model to the next measured one in which a metric got worse by more than $by,
 -- or became NaN: what got worst first. Nodes of two runs are one by stage, method, path and name; runs by their model, or
--- by their name where they name none. The value of a run is the worst over ports and samples.
+-- by their name where they name none. A run's number is brought together as in history.
 WITH measured AS (
     SELECT r.run_key, r.run_id, r.name AS run, r.created_at, coalesce(r.model, r.name) AS model, r.structure_hash, m.ordinal,
            o.name AS overlay, m.scope, coalesce(m.better, o.better, d.better, 'lower') AS better,
+           _aggregation(o.kind, coalesce(m.unit, o.unit)) AS aggregation, m.sample,
            CASE WHEN coalesce(m.better, o.better, d.better) = 'higher' THEN -m.value ELSE m.value END AS cost
     FROM _metrics AS m
     JOIN _runs AS r ON r.run_key = m.run_key
@@ -11,13 +12,25 @@ WITH measured AS (
     LEFT JOIN _known_metrics AS d ON d.metric = m.metric
     WHERE m.metric = $metric AND m.ordinal IS NOT NULL AND m.value IS NOT NULL
 ),
--- The maximum of -inf alone is not -inf everywhere: some engines begin with the least finite number.
-costs AS (
-    SELECT v.run_key, v.run_id, v.run, v.created_at, v.model, v.structure_hash, v.ordinal, v.overlay, v.scope, v.better,
-           coalesce(max(CASE WHEN NOT isnan(v.cost) AND v.cost > '-inf'::DOUBLE THEN v.cost END), '-inf'::DOUBLE) AS cost,
-           bool_or(isnan(v.cost)) AS is_nan
+sampled AS (
+    SELECT v.*, _sample_of(v.aggregation, v.sample) AS turn, CASE WHEN NOT isnan(v.cost) THEN v.cost END AS number
     FROM measured AS v
-    GROUP BY v.run_key, v.run_id, v.run, v.created_at, v.model, v.structure_hash, v.ordinal, v.overlay, v.scope, v.better
+),
+-- The maximum of -inf alone is not -inf everywhere: some engines begin with the least finite number.
+of_sample AS (
+    SELECT s.run_key, s.run_id, s.run, s.created_at, s.model, s.structure_hash, s.ordinal, s.overlay, s.scope, s.better,
+           bool_or(isnan(s.cost)) AS is_nan,
+           coalesce(CASE WHEN s.aggregation = 'median' THEN median(s.number) WHEN s.aggregation = 'sum' THEN sum(s.number)
+                         ELSE max(CASE WHEN s.number > '-inf'::DOUBLE THEN s.number END) END, '-inf'::DOUBLE) AS cost
+    FROM sampled AS s
+    GROUP BY s.run_key, s.run_id, s.run, s.created_at, s.model, s.structure_hash, s.ordinal, s.overlay, s.scope, s.better,
+             s.aggregation, s.turn
+),
+costs AS (
+    SELECT s.run_key, s.run_id, s.run, s.created_at, s.model, s.structure_hash, s.ordinal, s.overlay, s.scope, s.better,
+           coalesce(max(CASE WHEN s.cost > '-inf'::DOUBLE THEN s.cost END), '-inf'::DOUBLE) AS cost, bool_or(s.is_nan) AS is_nan
+    FROM of_sample AS s
+    GROUP BY s.run_key, s.run_id, s.run, s.created_at, s.model, s.structure_hash, s.ordinal, s.overlay, s.scope, s.better
 ),
 steps AS (
     SELECT c.model, n.stage, n.method, n.path, n.name, c.overlay, c.scope, c.better, c.run, c.run_id, c.created_at,
