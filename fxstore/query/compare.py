@@ -17,7 +17,7 @@ from fxstore.query.beside import beside, grid
 from fxstore.query.drawings import Drawings, box_sizes, sides_of
 from fxstore.query.joining import Bridge, bridges, joined
 from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
-from fxstore.query.page_colors import colors_of, statistics_of
+from fxstore.query.page_colors import MOST_SAMPLES, colors_of, statistics_of
 from fxstore.query.result import Result
 from fxstore.query.run_changes import change_colors
 from fxstore.query.session import Store
@@ -104,7 +104,7 @@ def page_model(
     steps = training_colors(store, [run.run_id for run in shown])
     if color_by == VERDICT and (kinds is None or "accuracy" in kinds):
         steps += verdict_colors(store, [run.run_id for run in shown])
-    known = [one for run in shown for one in (*node_values(store, run.run_id), *node_texts(store, run.run_id))]
+    known = [one for run in shown for one in (*node_values(store, run.run_id, MOST_SAMPLES), *node_texts(store, run.run_id))]
     if kinds is not None:
         known = [one for one in known if one.kind in kinds]
     return PageModel(

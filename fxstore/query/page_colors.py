@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
 from typing import Final
 
 from fxstore.errors import QueryError
 from fxstore.query import hints
 from fxstore.query.stored import NodeValues
-from fxstore.render.model import ColorBy
+from fxstore.render.model import ColorBy, Numbers
 
 _MOST_COLORS: Final = 16
+MOST_SAMPLES: Final = 64
+"""Samples that a page can show on their own, of each colour the first."""
+_MOST_SAMPLE_NUMBERS: Final = 400_000
 
 
 def colors_of(
@@ -49,7 +53,7 @@ def colors_of(
         known = dict.fromkeys(name for pair in offered for name in pair)
         raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=hints.among(color_by, known))
     ranked = sorted(offered, key=lambda key: (color_by not in key, not _tells(offered[key], visible), *order[key]))
-    return tuple(offered[key] for key in ranked[:_MOST_COLORS])
+    return within([offered[key] for key in ranked[:_MOST_COLORS]], _MOST_SAMPLE_NUMBERS)
 
 
 def _tells(color: ColorBy, visible: Set[int]) -> bool:
@@ -60,7 +64,42 @@ def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
     values = {**(known.values if known else {}), **more.values}
     missing = {**(known.missing if known else {}), **more.missing}
     texts = {**(known.texts if known else {}), **more.texts}
-    return ColorBy(more.overlay, more.metric, values, missing, more.unit, more.better, texts)
+    notes = {**(known.notes if known else {}), **more.notes}
+    samples = _united(known.samples if known else (), [more.samples[number] for number in sorted(more.samples)])
+    count = max(known.all_samples if known else 0, more.all_samples)
+    return ColorBy(
+        more.overlay, more.metric, values, missing, more.unit, more.better, texts,
+        notes=notes, samples=samples, all_samples=count,
+    )  # fmt: skip
+
+
+def _united(known: Sequence[Numbers], more: Sequence[Numbers]) -> tuple[Numbers, ...]:
+    """Returns the samples of several runs: those of one name are one; of one run's, the second of a name is told apart."""
+    found = {one.name: one for one in known}
+    taken: set[str] = set()
+    for one in more:
+        name, again = one.name, 1
+        while name in taken:
+            again += 1
+            name = f"{one.name} #{again}"
+        taken.add(name)
+        other = found.get(name, Numbers(name))
+        found[name] = Numbers(name, {**other.values, **one.values}, {**other.missing, **one.missing})
+    return tuple(found.values())
+
+
+def within(colors: Sequence[ColorBy], most: int) -> tuple[ColorBy, ...]:
+    """Returns colours that hold at most so many numbers of single samples, the first colours and samples before others."""
+    out = []
+    for color in colors:
+        kept: list[Numbers] = []
+        for one in color.samples:
+            most -= len(one.values) + len(one.missing)
+            if most < 0:
+                break
+            kept.append(one)
+        out.append(replace(color, samples=tuple(kept) if len(kept) > 1 else ()))
+    return tuple(out)
 
 
 def _describing(known: Iterable[NodeValues]) -> set[str]:

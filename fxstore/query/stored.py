@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -47,7 +48,9 @@ class NodeValues:
         values: nid to number.
         missing: nid to the reason why there is no number.
         texts: nid to category, for what is no number.
-        samples: The same of each sample on its own, by its name or number, in order; none where there is one sample.
+        notes: nid to what is to be known of its number: which sample's it is, or the spread of a time.
+        samples: The same of each sample on its own, by its number; none where there are not several.
+        all_samples: How many samples there are.
     """
 
     overlay: str
@@ -59,7 +62,9 @@ class NodeValues:
     values: dict[int, float] = field(default_factory=dict)
     missing: dict[int, str] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)
-    samples: dict[str, Numbers] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)
+    samples: dict[int, Numbers] = field(default_factory=dict)
+    all_samples: int = 0
 
 
 def need_graphs(run: CommittedRun) -> None:
@@ -110,30 +115,48 @@ def sync_sets(store: Store, run_ids: Sequence[str]) -> tuple[Sets, dict[int, int
     return sets, focus
 
 
-def node_values(store: Store, run_id: str) -> list[NodeValues]:
-    """Returns the numbers on the nodes of a run, per overlay and metric; those without any number are left out."""
+def node_values(store: Store, run_id: str, most_samples: int = 0) -> list[NodeValues]:
+    """Returns the numbers on the nodes of a run, per overlay and metric; those without any number are left out.
+
+    Args:
+        most_samples: Of so many samples, the first ones, the numbers of each are told, too.
+    """
     found: dict[tuple[int, str], NodeValues] = {}
-    of_samples: dict[tuple[int, str], dict[int, tuple[str, Numbers]]] = {}
-    for row in store.rows_of("_page_values", run_id).to_pylist():
+    for row in store.rows_of("_page_values", run_id, most_samples).to_pylist():
         key = (row["number"], row["metric"])
         if key not in found:
-            found[key] = NodeValues(
-                row["overlay"], row["metric"], *(row[k] for k in ("number", "kind", "unit", "better"))
-            )
-        held: list[NodeValues | Numbers] = [found[key]] if row["is_shown"] else []
-        if (sample := row["sample"]) is not None:
-            named = of_samples.setdefault(key, {}).setdefault(sample, (row["sample_name"] or str(sample), Numbers()))
-            held.append(named[1])
-        for one in held:
-            if row["value"] is not None:
-                one.values[row["nid"]] = row["value"]
-            else:
-                one.missing[row["nid"]] = row["reason"] or "no data"
-    for key, samples in of_samples.items():
-        if len(samples) > 1:
-            for number, (name, numbers) in sorted(samples.items()):
-                found[key].samples[f"{name} ({number})" if name in found[key].samples else name] = numbers
+            about = (row[k] for k in ("number", "kind", "unit", "better"))
+            found[key] = NodeValues(row["overlay"], row["metric"], *about, all_samples=row["samples"])
+        one = found[key]
+        if row["is_shown"]:
+            _add(row, one.values, one.missing)
+            if row["value"] is not None and (note := _note(row)):
+                one.notes[row["nid"]] = note
+        if row["is_sample"]:
+            name = row["sample_name"] or f"sample {row['sample']}"
+            sample = one.samples.setdefault(row["sample"], Numbers(name))
+            _add(row, sample.values, sample.missing)
     return [one for one in found.values() if one.values]
+
+
+def _add(row: Mapping[str, Any], values: dict[int, float], missing: dict[int, str]) -> None:
+    if row["value"] is not None:
+        values[row["nid"]] = row["value"]
+    else:
+        missing[row["nid"]] = row["reason"] or "no data"
+
+
+def _note(row: Mapping[str, Any]) -> str | None:
+    """Returns what is to be known of the one number of a node that has several: their spread, or which of them it is."""
+    if row["executions"] is not None:
+        if row["executions"] < 2:
+            return None
+        unit = f" {row['unit']}" if row["unit"] else ""
+        cold = f", {row['cold']} of them cold" if row["cold"] else ""
+        return f"median; p10 {row['p10']:.4g}, p90 {row['p90']:.4g}{unit}; {row['executions']} executions{cold}"
+    if row["samples"] > 1 and row["sample"] is not None:
+        return f"worst of {row['samples']}: {row['sample_name'] or 'sample ' + str(row['sample'])}"
+    return None
 
 
 def node_texts(store: Store, run_id: str) -> list[NodeValues]:

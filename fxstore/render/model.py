@@ -54,13 +54,15 @@ class Pane:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of nodes.
+    """The numbers of one sample.
 
     Attributes:
+        name: The sample's, or its number in words.
         values: nid to number; NaN and infinite values are numbers.
         missing: nid to the reason why there is no number.
     """
 
+    name: str
     values: dict[int, float] = field(default_factory=dict)
     missing: dict[int, str] = field(default_factory=dict)
 
@@ -76,8 +78,10 @@ class ColorBy:
         texts: nid to category, for what is no number; then ``values`` is empty.
         fills: The fill of a category on a light and on a dark ground, in the order of the legend; what has none gets
             a colour of the page's.
-        samples: What ``values`` and ``missing`` are in each sample on its own, by the sample's name, in order; none where
-            there are not several. ``values`` then has the worst of each node.
+        notes: nid to what is to be known of its number.
+        samples: What ``values`` and ``missing`` are in each sample on its own, in order; none where there are not several.
+            ``values`` then has the worst of each node.
+        all_samples: How many samples there are; more than ``samples``, where the page has not all of them.
     """
 
     name: str
@@ -88,7 +92,9 @@ class ColorBy:
     better: str | None = None
     texts: Mapping[int, str] = field(default_factory=dict)
     fills: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    samples: Mapping[str, Numbers] = field(default_factory=dict)
+    notes: Mapping[int, str] = field(default_factory=dict)
+    samples: Sequence[Numbers] = ()
+    all_samples: int = 0
 
 
 @dataclass(frozen=True)

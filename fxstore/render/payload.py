@@ -18,6 +18,7 @@ import numpy as np
 from fxstore.render.columns import Columns, Strings, short_path
 from fxstore.render.graphcolumns import add_graphs, joined
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
+from fxstore.render.model import Numbers as Sample
 
 SCHEMA: Final = "fxstore.page"
 VERSION: Final = 1
@@ -159,23 +160,33 @@ def _plain(value: object) -> object:
 
 
 def _color(columns: Columns, strings: Strings, index: int, by: ColorBy, numbers: Numbers) -> dict[str, Any]:
-    """Adds a status per node, a value per node with status OK, a reason per node with status MISSING.
+    """Adds a status per node, a value per node with status OK, a reason per node with status MISSING, a note per node.
 
-    Of categories it adds a text per node.
+    The first three once more for each sample. Of categories it adds a text per node.
     """
     if by.texts:
         texts = {nid: strings.number(text) for nid, text in by.texts.items()}
         columns.ints(f"color{index}.text", _spread(numbers, texts, -1))
         fills = {"fills": {name: list(pair) for name, pair in by.fills.items()}} if by.fills else {}
         return {"name": by.name, "metric": by.metric, "unit": None, "better": None, "categories": True, **fills}
-    states = dict.fromkeys(by.missing, MISSING) | {nid: _status(value) for nid, value in by.values.items()}
+    _numbers_of(columns, strings, f"color{index}", by, numbers)
+    if by.notes:
+        notes = {nid: strings.number(text) for nid, text in by.notes.items()}
+        columns.ints(f"color{index}.note", _spread(numbers, notes, -1))
+    for i, one in enumerate(by.samples):
+        _numbers_of(columns, strings, f"color{index}.sample{i}", one, numbers)
+    several = {"samples": [one.name for one in by.samples], "allSamples": by.all_samples} if by.samples else {}
+    return {"name": by.name, "metric": by.metric, "unit": by.unit, "better": by.better, **several}
+
+
+def _numbers_of(columns: Columns, strings: Strings, name: str, of: ColorBy | Sample, numbers: Numbers) -> None:
+    states = dict.fromkeys(of.missing, MISSING) | {nid: _status(value) for nid, value in of.values.items()}
     status = _spread(numbers, states, NO_DATA)
-    value = np.asarray(_spread(numbers, by.values, math.nan), dtype=np.float64)
-    reason = np.asarray(_spread(numbers, {nid: strings.number(text) for nid, text in by.missing.items()}, -1))
-    columns.ints(f"color{index}.status", status)
-    columns.floats(f"color{index}.value", value[np.asarray(status) == OK])
-    columns.ints(f"color{index}.reason", reason[np.asarray(status) == MISSING])
-    return {"name": by.name, "metric": by.metric, "unit": by.unit, "better": by.better}
+    value = np.asarray(_spread(numbers, of.values, math.nan), dtype=np.float64)
+    reason = np.asarray(_spread(numbers, {nid: strings.number(text) for nid, text in of.missing.items()}, -1))
+    columns.ints(f"{name}.status", status)
+    columns.floats(f"{name}.value", value[np.asarray(status) == OK])
+    columns.ints(f"{name}.reason", reason[np.asarray(status) == MISSING])
 
 
 def _answer(columns: Columns, answer: Answer, numbers: Numbers) -> dict[str, Any]:

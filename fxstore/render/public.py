@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from fxstore.privacy import NODE_COLUMNS, attributes, plain
-from fxstore.render.model import ColorBy, DrawnGraph, PageModel, Pane
+from fxstore.render.model import ColorBy, DrawnGraph, Numbers, PageModel, Pane
 
 _KEPT: Final = frozenset({*NODE_COLUMNS, "nid", "width", "height"})
 _NAMES: Final = ("name", "target", "module_path", "backend", "unmatched")
@@ -57,4 +57,8 @@ def _graph(graph: DrawnGraph) -> DrawnGraph:
 
 def _color(color: ColorBy) -> ColorBy:
     texts = {nid: plain(text) for nid, text in color.texts.items()}
-    return replace(color, missing=dict.fromkeys(color.missing, "no value"), texts=texts)
+    samples = [
+        Numbers(f"sample {i}", one.values, dict.fromkeys(one.missing, "no value")) for i, one in enumerate(color.samples)
+    ]
+    missing = dict.fromkeys(color.missing, "no value")
+    return replace(color, missing=missing, texts=texts, notes={}, samples=samples)

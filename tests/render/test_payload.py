@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from fxstore.render import Answer, ColorBy, DrawnGraph, PageModel, Pane
 from fxstore.render.columns import Columns, Strings, short_path, short_paths
+from fxstore.render.model import Numbers
 from fxstore.render.graphcolumns import TEXTS
 from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, encode
 from tests.render.made_pages import STAGES, Sketch, page_model
@@ -86,6 +87,20 @@ def test_colours_tell_numbers_broken_values_reasons_and_nothing_apart() -> None:
     assert out.columns["color0.status"].tolist() == [OK, NAN, PLUS_INF, MISSING, NO_DATA]
     assert out.columns["color0.value"].tolist() == [0.5]
     assert out.text("color0.reason") == ["too large"]
+
+
+def test_each_sample_has_its_numbers_and_the_worst_its_note() -> None:
+    samples = (Numbers("prefill", {1: 1.0, 2: math.nan}), Numbers("step 1", {1: 0.5}, {2: "not executed"}))
+    color = ColorBy("run", "cosine", {1: 0.5, 2: math.nan}, notes={1: "worst of 3: step 1"}, samples=samples, all_samples=3)
+    out = unpack(encode(page(small((1, 2)), colors=(color,))))
+    assert (out.header["colors"][0]["samples"], out.header["colors"][0]["allSamples"]) == (["prefill", "step 1"], 3)
+    assert out.columns["color0.sample0.status"].tolist() == [OK, NAN]
+    assert out.columns["color0.sample1.status"].tolist() == [OK, MISSING]
+    assert out.columns["color0.sample1.value"].tolist() == [0.5]
+    assert out.text("color0.sample1.reason") == ["not executed"]
+    assert out.text("color0.note") == ["worst of 3: step 1", None]
+    plain = unpack(encode(page(small((1, 2)), colors=(ColorBy("run", "cosine", {1: 0.5}),))))
+    assert "samples" not in plain.header["colors"][0]
 
 
 def test_cells_keep_what_json_has_no_number_for() -> None:

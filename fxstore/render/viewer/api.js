@@ -39,6 +39,7 @@ export function apiOf(app) {
       return { nids: nodes.map(nidOf), counts };
     },
     setColor: (index) => compare.setColorBy(index),
+    setSample: (name) => compare.setSample(name),
     setTheme: (name) => app.themes.set(name),
     showPane: (pane, show) => app.panes.show(pane, show),
     fit: () => compare.zoomToFit(),

@@ -12,6 +12,7 @@ import { actionOf } from "./keys.js";
 import { layerLegend, legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
 import { PaneRow } from "./panes.js";
+import { SampleSlider } from "./samples.js";
 import { ScatterPlot } from "./scatter.js";
 import { SearchBox } from "./searchbox.js";
 import { splitter } from "./splitter.js";
@@ -72,6 +73,7 @@ export class PageApp {
     this.help = helpDialog(h);
     this.live = h("div", { class: "fx-live", role: "status", "aria-live": "polite" });
     this.legend = h("div", { class: "fx-legend-slot" });
+    this.sample = new SampleSlider(h, (name) => this.compare.setSample(name));
     this.build();
     this.listen();
     this.showColor();
@@ -133,6 +135,7 @@ export class PageApp {
       this.trailButtons(),
       this.search.root,
       h("label", { class: "fx-by" }, h("span", { class: "fx-muted" }, "Colour"), this.select),
+      this.sample.root,
       this.legend,
       h("span", { class: "fx-grow" }),
       this.panes.switches,
@@ -194,6 +197,7 @@ export class PageApp {
     this.select.value = String(this.compare.color);
     this.select.title = visible(this.colorings.names[this.compare.color]);
     const { compare, colorings } = this;
+    this.sample.show(compare.coloring);
     const find = (query) => compare.list(query);
     const range = (ends) => compare.setRange(ends);
     const layers = Object.entries(compare.layers).filter(([, index]) => index >= 0);

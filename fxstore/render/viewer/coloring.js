@@ -22,14 +22,17 @@ const hexColor = colorReader(null);
  * @typedef {{name: string, metric: string, unit: string|null, better: string|null, buckets: Uint8Array, values: Float64Array,
  *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>, source?: NumberSource,
  *   legend?: {label: string, color: string|null, of?: string}[], fillsOf?: (theme: import("./themes.js").Theme, styleOf: any) => string[],
- *   said?: (node: number) => string|null, fills?: Record<string, string[]>}} Coloring
+ *   said?: (node: number) => string|null, fills?: Record<string, string[]>,
+ *   samples?: string[], allSamples?: number, sample?: number, notes?: ArrayLike<number>}} Coloring
+ *   samples: their names; allSamples: how many there are, on the page or not; sample: the one that is shown, -1 for the worst of each node; notes: a text per node, or -1
  *   fills: of categories, on a light and on a dark ground
  *   legend, fillsOf: of colours that the payload gives, instead of those of the theme
  *   own: the domain that it has unless another one is asked for; order: buckets as they are painted, what matters most last
  *   source: of numbers, what it was made from
  * @typedef {{about: {name: string, metric: string, unit: string|null, better: string|null}, signed?: boolean,
- *   numbers: {status: ArrayLike<number>, value: ArrayLike<number>, reason: ArrayLike<number>}}} NumberSource
- *   a status per node, a value per node with status 0, a reason per node with status 4; signed: a difference
+ *   numbers: {status: ArrayLike<number>, value: ArrayLike<number>, reason: ArrayLike<number>}, span?: ArrayLike<number>[]|null}} NumberSource
+ *   a status per node, a value per node with status 0, a reason per node with status 4; signed: a difference;
+ *   span: what else the scale spans: the values of all samples, so that a colour means one number in each of them
  * @typedef {{min: number, max: number, log: boolean, diverging?: boolean}} Domain diverging: zero is in the middle
  * @typedef {{fills: string[], inks: string[], hatches: (string|null)[]}} BucketStyle
  */
@@ -37,12 +40,18 @@ const hexColor = colorReader(null);
 /**
  * @param {import("./scene.js").Scene} scene @param {number} index of the metric
  * @param {{min: number, max: number}|null} [range] what the scale spans instead of all values
+ * @param {number} [sample] whose numbers; -1: of each node the worst
  * @returns {Coloring}
  */
-export function metricColoring(scene, index, range = null) {
+export function metricColoring(scene, index, range = null, sample = -1) {
+  const about = scene.header.colors[index];
   const column = (part) => scene.columns.get(`color${index}.${part}`);
-  const numbers = { status: column("status"), value: column("value"), reason: column("reason") };
-  return numberColoring(scene, { about: scene.header.colors[index], numbers }, range);
+  const of = (part) => ({ status: column(`${part}status`), value: column(`${part}value`), reason: column(`${part}reason`) });
+  const samples = about.samples ?? [];
+  const span = samples.length ? samples.map((_, i) => column(`sample${i}.value`)) : null;
+  const source = { about, numbers: of(sample < 0 ? "" : `sample${sample}.`), span };
+  const notes = sample < 0 ? column("note") : undefined;
+  return { ...numberColoring(scene, source, range), samples, allSamples: about.allSamples, sample, notes };
 }
 
 /**
@@ -53,7 +62,7 @@ export function metricColoring(scene, index, range = null) {
 export function numberColoring(scene, source, range = null) {
   const { status, value, reason } = source.numbers;
   const { name, metric, unit, better } = source.about;
-  const own = domainOf(value, better, source.signed);
+  const own = domainOf(source.span ? concatenated([value, ...source.span]) : value, better, source.signed);
   const domain = own && range ? narrowed(own, range) : own;
   const spread = spreadColor(status, value, reason, stepsOf(value, domain, better));
   silence(scene, spread.buckets);
@@ -61,6 +70,16 @@ export function numberColoring(scene, source, range = null) {
   const steps = Array.from({ length: STEPS }, (_, i) => FIRST_STEP + i);
   const order = [OTHER, NO_DATA, MISSING, ...steps, MINUS_INF, PLUS_INF, NAN];
   return { name, metric, unit, better, ...spread, domain, own, counts, order, categories: null, source };
+}
+
+function concatenated(parts) {
+  const out = new Float64Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
 }
 
 /** @returns {Uint8Array} where each value stands on the scale, 0 is best, or lowest */

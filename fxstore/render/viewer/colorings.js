@@ -5,6 +5,9 @@ import { categoryColoring, metricColoring, numberColoring, roleColoring } from "
 export class Colorings {
   #made = [];
   #added = [];
+  #ranges = new Map();
+  /** Name of the sample that metrics show, where they have it; null: of each node the worst. */
+  sample = null;
   /** The one that fills the boxes. */
   current = 0;
 
@@ -34,13 +37,23 @@ export class Colorings {
   #make(index) {
     const entry = this.scene.header.colors[index];
     if (!entry) return roleColoring(this.scene);
-    return entry.categories ? categoryColoring(this.scene, index) : metricColoring(this.scene, index);
+    if (entry.categories) return categoryColoring(this.scene, index);
+    const sample = (entry.samples ?? []).indexOf(this.sample);
+    return metricColoring(this.scene, index, this.#ranges.get(index) ?? null, sample);
+  }
+
+  /** Shows a sample's numbers. @param {string|null} name null: of each node the worst */
+  setSample(name) {
+    this.sample = name;
+    for (const [index, { samples }] of this.scene.header.colors.entries()) if (samples) delete this.#made[index];
   }
 
   /** Gives a metric's scale other ends. @param {number} index @param {{min: number, max: number}|null} range null: its own */
   setRange(index, range) {
     const { source } = this.at(index);
-    if (source) this.#made[index] = numberColoring(this.scene, source, range);
+    this.#ranges.set(index, range);
+    if (this.scene.header.colors[index]) delete this.#made[index];
+    else if (source) this.#made[index] = numberColoring(this.scene, source, range);
   }
 
   /** @returns {import("./coloring.js").Coloring[]} all but what a node is */

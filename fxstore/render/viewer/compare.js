@@ -209,6 +209,12 @@ export class PaneCompare extends PaneGroup {
     this.setColorBy(this.color);
   }
 
+  /** Shows the numbers of one sample. @param {string|null} name null: of each node the worst */
+  setSample(name) {
+    this.colorings.setSample?.(name);
+    this.setColorBy(this.color);
+  }
+
   /** Selects the best node of a row of the answer. @param {number} row */
   selectRow(row) {
     const [node] = this.rows[row] ?? [];

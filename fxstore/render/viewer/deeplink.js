@@ -5,7 +5,7 @@ const WRITE_MS = 250;
 
 /**
  * @typedef {{node: number|null, name: string|null, stage: string|null, run: string|null, color: string|null,
- *   search: string|null, panes: string[]|null, columns: boolean|null}} Link
+ *   sample: string|null, search: string|null, panes: string[]|null, columns: boolean|null}} Link
  */
 
 /** @param {string} hash @returns {Link} what it names; `#node=NID` alone is enough */
@@ -19,6 +19,7 @@ export function linkIn(hash) {
     stage: given.get("stage"),
     run: given.get("run"),
     color: given.get("color"),
+    sample: given.get("sample"),
     search: given.get("q"),
     columns: given.has("columns") ? given.get("columns") === "1" : null,
     panes: given.has("panes") ? given.get("panes").split(",").filter(Boolean) : null,
@@ -47,6 +48,7 @@ export function hashOf({ compare, scene, panes, search }) {
     out.set("node", String(scene.nids[node]));
     out.set("name", scene.text("name", node) ?? "");
   }
+  if (compare.colorings.sample) out.set("sample", compare.colorings.sample);
   if (compare.color) out.set("color", compare.colorings.names[compare.color]);
   if (search.input.value.trim()) out.set("q", search.input.value.trim());
   if (scene.inColumns !== Boolean(scene.header.inColumns)) out.set("columns", scene.inColumns ? "1" : "0");
@@ -61,6 +63,7 @@ export function attachDeepLink(app) {
   const follow = () => {
     const link = linkIn(window.location.hash);
     const color = compare.colorings.names.indexOf(link.color);
+    if (link.sample !== null && link.sample !== compare.colorings.sample) compare.setSample(link.sample);
     if (color >= 0) compare.setColorBy(color);
     if (link.columns !== null) compare.setInColumns(link.columns);
     if (link.panes) app.panes.showOnly(link.panes.map(Number));

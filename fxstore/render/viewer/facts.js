@@ -41,12 +41,18 @@ export function detailRows(scene, selection, panes, colorings) {
     nodes.some((node) => node >= 0 && buckets[node] !== NO_DATA && buckets[node] !== OTHER);
   const metrics = colorings
     .filter((coloring, i) => !i || known(coloring))
-    .map((coloring) => [colorName(coloring), (_, node) => ownMetric(scene, coloring, node), false]);
+    .map((coloring) => [metricLabel(coloring), (_, node) => ownMetric(scene, coloring, node), false]);
   const own = scene.layers ? PROPERTIES.filter(([label]) => label !== "attrs") : PROPERTIES;
   const properties = [...own.slice(0, 2), ...metrics, ...own.slice(2), ...givenRows(scene, nodes)];
   return properties
     .map((property) => row(scene, nodes, selection.node, property))
     .filter((entry) => entry.cells.some((cell) => cell.text));
+}
+
+/** @returns {string} names the sample, where one is shown */
+function metricLabel(coloring) {
+  const sample = coloring.samples?.[coloring.sample];
+  return sample === undefined ? colorName(coloring) : `${colorName(coloring)} (${sample})`;
 }
 
 /** What a payload knows of these nodes besides, by its own names. */

@@ -19,5 +19,6 @@ export function metricText(scene, coloring, node) {
   if (bucket === PLUS_INF) return "∞";
   if (bucket === MINUS_INF) return "−∞";
   if (bucket === MISSING) return `no number: ${scene.strings[coloring.reasons[node]] ?? "no reason given"}`;
-  return withUnit(coloring.values[node], coloring.unit);
+  const note = scene.strings[coloring.notes?.[node] ?? -1];
+  return withUnit(coloring.values[node], coloring.unit) + (note ? ` (${note})` : "");
 }

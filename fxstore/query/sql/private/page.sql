@@ -25,18 +25,22 @@ CREATE MACRO _page_sync_sets(p_run) AS TABLE
 SELECT s.sync_set, _nid(_key(p_run), s.ordinal) AS nid, s.is_primary, s.focus
 FROM _run_sync_sets(p_run) AS s ORDER BY s.sync_set, s.ordinal;
 
--- One number per node, metric, overlay and sample, aggregated and chosen as in _measured; a node that has none gives its
--- reason. is_shown is true in the row that a page shows before a sample is chosen: that of the worst.
-CREATE MACRO _page_values(p_run) AS TABLE
+-- One number per node, metric and overlay, aggregated as in _measured, that of the worst sample: is_shown; and the numbers of
+-- the first p_most samples, where there are several. A node that has none gives its reason.
+CREATE MACRO _page_values(p_run, p_most) AS TABLE
 WITH numbers AS (
-    SELECT m.* FROM _aggregated(p_run, NULL) AS m
+    SELECT m.*, row_number() OVER (PARTITION BY m.overlay, m.metric, m.scope_order, m.ordinal
+                                   ORDER BY m.value IS NULL, m.broken, m.cost, m.sample) = 1 AS is_shown,
+           dense_rank() OVER (PARTITION BY m.overlay, m.metric, m.scope_order ORDER BY m.sample) AS turn,
+           count(DISTINCT m.sample) OVER (PARTITION BY m.overlay, m.metric, m.scope_order) AS samples
+    FROM _aggregated(p_run, NULL) AS m
     QUALIFY m.scope_order = min(m.scope_order) OVER (PARTITION BY m.overlay, m.metric)
 )
 SELECT n.overlay_name AS overlay, n.overlay AS number, n.kind, n.unit, n.better, n.metric,
        _nid(_key(p_run), n.ordinal) AS nid, n.value, coalesce(n.reason, n.status) AS reason, n.sample, n.sample_name,
-       row_number() OVER (PARTITION BY n.overlay, n.metric, n.ordinal
-                          ORDER BY n.value IS NULL, n.broken, n.cost, n.sample) = 1 AS is_shown
-FROM numbers AS n
+       n.is_shown, n.samples > 1 AND n.turn <= p_most AND n.sample IS NOT NULL AS is_sample, n.samples,
+       n.p10, n.p90, n.executions, n.cold
+FROM numbers AS n WHERE n.is_shown OR (n.samples > 1 AND n.turn <= p_most)
 ORDER BY number, n.metric, nid, n.sample;
 
 -- One row per value that has equals elsewhere: values of one class must be equal up to numerical error.
