@@ -9,14 +9,25 @@ from importlib import resources
 import pytest
 
 from fxstore import Store, connect, schema, vocabulary
-from fxstore.vocabulary import Change, Evidence, MetricStatus, OverlayKind, Role, Scope, StageKind, Status, Word
+from fxstore.vocabulary import (
+    Aggregation,
+    Change,
+    Evidence,
+    MetricStatus,
+    OverlayKind,
+    Role,
+    Scope,
+    StageKind,
+    Status,
+    Word,
+)
 from tests.conftest import Demo
 
 # Which words each column holds; a role and a kind of overlay may also be a package's own.
 COLUMNS: dict[str, type[Word]] = {
     "links.evidence": Evidence, "value_pairs.evidence": Evidence, "runs.status": Status, "stages.status": Status,
     "stages.kind": StageKind, "nodes.role": Role, "node_roles.role": Role, "metrics.status": MetricStatus,
-    "metrics.scope": Scope, "overlays.kind": OverlayKind,
+    "metrics.scope": Scope, "metrics.aggregation": Aggregation, "overlays.kind": OverlayKind,
 }  # fmt: skip
 LITERALS: dict[str, type[Word]] = {
     "evidence": Evidence,
@@ -24,6 +35,7 @@ LITERALS: dict[str, type[Word]] = {
     "scope": Scope,
     "change": Change,
     "kind": OverlayKind,
+    "aggregation": Aggregation,
 }
 
 

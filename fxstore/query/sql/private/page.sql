@@ -38,9 +38,9 @@ WITH numbers AS (
 )
 SELECT n.overlay_name AS overlay, n.overlay AS number, n.kind, n.unit, n.better, n.metric,
        _nid(_key(p_run), n.ordinal) AS nid, n.value, coalesce(n.reason, n.status) AS reason, n.sample, n.sample_name,
-       n.is_shown, n.samples > 1 AND n.turn <= p_most AND n.sample IS NOT NULL AS is_sample, n.samples,
+       n.is_shown, n.samples > 1 AND n.turn <= p_most AND n.sample IS NOT NULL AND n.kind <> 'statistics' AS is_sample, n.samples,
        n.p10, n.p90, n.executions, n.cold
-FROM numbers AS n WHERE n.is_shown OR (n.samples > 1 AND n.turn <= p_most)
+FROM numbers AS n WHERE n.is_shown OR (n.samples > 1 AND n.turn <= p_most AND n.kind <> 'statistics')
 ORDER BY number, n.metric, nid, n.sample;
 
 -- One row per value that has equals elsewhere: values of one class must be equal up to numerical error.
