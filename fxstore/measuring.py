@@ -115,9 +115,7 @@ class Measuring(Logged):
                     self._lay(f"{name} statistics", "statistics", "measured in Python", tables, method)
                 described |= found.statistics.keys()
                 for name, tables in found.accuracy.items():
-                    self._lay(
-                        f"{name} vs {base}", "accuracy", "measured in Python", [*tables, *given.names()], method
-                    )
+                    self._lay(f"{name} vs {base}", "accuracy", "measured in Python", [*tables, *given.names()], method)
                 for name, error in found.failed.items():
                     self._lost(f"{name} is not measured against {base}", error)
 

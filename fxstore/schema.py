@@ -13,7 +13,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from fxstore.vocabulary import Aggregation, Better, Evidence, MetricStatus, OverlayKind, Role, Scope, StageKind, Status, Verdict
+from fxstore.vocabulary import (
+    Aggregation,
+    Better,
+    Evidence,
+    MetricStatus,
+    OverlayKind,
+    Role,
+    Scope,
+    StageKind,
+    Status,
+    Verdict,
+)
 
 TEXT: Final = "VARCHAR"
 TEXTS: Final = "VARCHAR[]"

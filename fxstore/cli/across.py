@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fxstore.cli.answering import answering, run
-from fxstore.cli.questions import metric, of_node, overlay, scope
+from fxstore.cli.questions import metric, of_node, overlay, sample, scope
 
 if TYPE_CHECKING:
     from fxstore.api import Store
@@ -29,6 +29,7 @@ def diff(store: Store, base: str, head: str) -> Result:
 @click.argument("head")
 @metric
 @overlay
+@sample
 def metric_diff(store: Store, **asked: Any) -> Result:
     """Compares METRIC of each node in the runs BASE and HEAD, what got worse first."""
     return store.metric_diff(**asked)
@@ -47,7 +48,7 @@ def op_counts(store: Store, **asked: Any) -> Result:
 @answering
 @run
 @click.option("--stage", help="Default: the last one in which a backend took any operator.")
-@overlay
+@click.option("--overlay", help="Default: the newest one that holds latencies.")
 def fallback(store: Store, **asked: Any) -> Result:
     """Lists the operators that no backend took, and the time that they cost."""
     return store.fallback(**asked)
@@ -76,6 +77,7 @@ def first_broken(store: Store, **asked: Any) -> Result:
 @answering
 @run
 @scope
+@sample
 @click.option("--threshold", type=float, required=True, help="The last value that is still good.")
 @metric
 def stage_errors(store: Store, **asked: Any) -> Result:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from fxstore.query.result import Result
 
 metric = click.argument("metric")
-overlay = click.option("--overlay", help="Default: the newest one that holds METRIC.")
+overlay = click.option("--overlay", help="Default: every overlay that holds METRIC.")
+sample = click.option("--sample", help="Only this input, by number or name; default: the worst, of times the median.")
 scope = click.option(
     "--scope", type=click.Choice(("local", "cumulative")), help="Default: cumulative, where METRIC has both."
 )
@@ -51,6 +52,7 @@ def sql(store: Store, query: str) -> Result:
 @click.option("--stage", help="Default: all that METRIC is measured in.")
 @overlay
 @scope
+@sample
 @click.option("-n", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
 @metric
 def worst(store: Store, **asked: Any) -> Result:
@@ -63,6 +65,7 @@ def worst(store: Store, **asked: Any) -> Result:
 @run
 @overlay
 @scope
+@sample
 @click.option("--threshold", type=float, required=True, help="The first value that is still good.")
 @metric
 def first_bad(store: Store, **asked: Any) -> Result:

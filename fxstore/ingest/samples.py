@@ -69,7 +69,9 @@ def given(inputs: object, kwargs: object, method: str, carry_state: bool = False
     ]
     given: list[Any] = list(kwargs) if isinstance(kwargs, list | tuple) else [kwargs or {}] * len(samples)
     if len(given) != len(samples) or not all(isinstance(one, Mapping) for one in given):
-        raise UsageError(f"{len(samples)} inputs and {len(given)} keyword inputs", hint="one dict, or a list of as many")
+        raise UsageError(
+            f"{len(samples)} inputs and {len(given)} keyword inputs", hint="one dict, or a list of as many"
+        )
     return Given(tuple(replace(sample, kwargs=k) for sample, k in zip(samples, given, strict=True)), method)
 
 

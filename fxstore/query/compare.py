@@ -104,7 +104,9 @@ def page_model(
     steps = training_colors(store, [run.run_id for run in shown])
     if color_by == VERDICT and (kinds is None or "accuracy" in kinds):
         steps += verdict_colors(store, [run.run_id for run in shown])
-    known = [one for run in shown for one in (*node_values(store, run.run_id, MOST_SAMPLES), *node_texts(store, run.run_id))]
+    known = [
+        one for run in shown for one in (*node_values(store, run.run_id, MOST_SAMPLES), *node_texts(store, run.run_id))
+    ]
     if kinds is not None:
         known = [one for one in known if one.kind in kinds]
     return PageModel(

@@ -39,7 +39,7 @@ class StoredGraph:
     path: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class NodeValues:
     """The numbers of one metric in one overlay of a run, one per node, chosen as in ``worst``.
 
@@ -126,8 +126,9 @@ def node_values(store: Store, run_id: str, most_samples: int = 0) -> list[NodeVa
         key = (row["number"], row["metric"])
         if key not in found:
             about = (row[k] for k in ("number", "kind", "unit", "better"))
-            found[key] = NodeValues(row["overlay"], row["metric"], *about, all_samples=row["samples"])
+            found[key] = NodeValues(row["overlay"], row["metric"], *about)
         one = found[key]
+        one.all_samples = max(one.all_samples, row["samples"])
         if row["is_shown"]:
             _add(row, one.values, one.missing)
             if row["value"] is not None and (note := _note(row)):

@@ -58,7 +58,8 @@ def _graph(graph: DrawnGraph) -> DrawnGraph:
 def _color(color: ColorBy) -> ColorBy:
     texts = {nid: plain(text) for nid, text in color.texts.items()}
     samples = [
-        Numbers(f"sample {i}", one.values, dict.fromkeys(one.missing, "no value")) for i, one in enumerate(color.samples)
+        Numbers(f"sample {i}", one.values, dict.fromkeys(one.missing, "no value"))
+        for i, one in enumerate(color.samples)
     ]
     missing = dict.fromkeys(color.missing, "no value")
     return replace(color, missing=missing, texts=texts, notes={}, samples=samples)

@@ -136,7 +136,10 @@ def test_history_is_the_worst_of_each_run(nightly: Other) -> None:
 def test_history_brings_numbers_together_as_the_macro_does(engine: Other, tmp_path: Path) -> None:
     """A cold execution, bytes on two ports, the worst of two samples."""
     times = [{**metric("edge:relu", "latency", v), "sample": i} for i, v in enumerate((90.0, 4.0, 5.0))]
-    sizes = [{**metric("edge:relu", "size", v, unit="bytes"), "port": p, "sample": s} for v, p, s in ((8.0, 0, 0), (4.0, 1, 0), (9.0, 0, 1))]
+    sizes = [
+        {**metric("edge:relu", "size", v, unit="bytes"), "port": p, "sample": s}
+        for v, p, s in ((8.0, 0, 0), (4.0, 1, 0), (9.0, 0, 1))
+    ]
     cosines = [{**metric("edge:relu", "cosine", v), "sample": i} for i, v in enumerate((0.9, 0.3, 0.8))]
     overlays = [
         overlay("times", times, "latency", "lower"), overlay("sizes", sizes, "static", "lower"), overlay("acc", cosines),

@@ -56,6 +56,20 @@ def test_steps_carry_the_buffers_and_samples_do_not(counter: tuple[Any, Any], st
         assert store.sql(samples).fetchall() == [(3,)]
 
 
+def test_each_prompt_has_a_process_of_its_own(counter: tuple[Any, Any]) -> None:
+    exported, program = counter
+    prompts = {name: [(torch.full((3,), value),) for value in (1.0, 2.0)] for name in ("first", "second")}
+    with fxstore.connect(":memory:") as store:
+        with store.record("counter", strict=True) as rec:
+            rec.stage("float", exported)
+            rec.stage("runtime", program)
+            rec.device(prompts, reference="float", metrics=["max_abs"], carry_state=True)
+        rows = store.sql("SELECT DISTINCT value FROM metrics WHERE metric = 'max_abs' AND value IS NOT NULL").fetchall()
+        assert rows == [(0.0,)], "reference and program begin each prompt alike"
+        names = store.sql("SELECT sample, name FROM samples ORDER BY ALL").fetchall()
+        assert names == [(0, "first step 0"), (1, "first step 1"), (2, "second step 0"), (3, "second step 1")]
+
+
 def test_an_error_code_is_told_in_words(counter: tuple[Any, Any]) -> None:
     with pytest.raises(DeviceError, match=r"0x10 \(it does not support this, such as an input of another shape"):
         run_pte(bytes(counter[1].buffer), [("forward", [torch.ones(4, 4)])])

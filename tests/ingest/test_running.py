@@ -92,6 +92,49 @@ def test_steps_carry_the_cache_and_samples_do_not(store: Any) -> None:
     assert apart[1] != pytest.approx(wanted[1])
 
 
+def test_each_prompt_begins_with_the_recorded_cache_and_steps_have_names(store: Any) -> None:
+    torch.manual_seed(0)
+    given = steps()
+    program = export(model := Cached(), *given[0])
+    with store.record("prompts", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        rec.measure({"long": given, "again": given, "lone": given[1]}, carry_state=True)
+    found = values(store, "core")
+    assert found[:3] == found[3:6], "the second prompt does not see the first one's cache"
+    assert found[6] != found[1], "nor does a prompt of one step"
+    assert [row[0] for row in store.sql("SELECT DISTINCT name FROM samples ORDER BY sample").fetchall()] == [
+        "long step 0", "long step 1", "long step 2", "again step 0", "again step 1", "again step 2", "lone",
+    ]  # fmt: skip
+    ((sample, name),) = store.sql(
+        "SELECT DISTINCT sample, sample_name FROM worst('max_abs', sample := 'again step 1')"
+    ).fetchall()
+    assert (sample, name) == (4, "again step 1")
+    assert model is not None
+
+
+@pytest.mark.parametrize("wrong", [{}, {"a": torch.ones(1)}, {"a": [(1,)], "b": 3}])
+def test_a_dict_that_names_no_inputs_is_refused(store: Any, wrong: Any) -> None:
+    rec = store.record("wrong")
+    rec.stage("float", export(nn.ReLU(), torch.ones(2)))
+    with pytest.raises(fxstore.UsageError, match="a dict of inputs gives each a name") as error:
+        rec.measure(wrong)
+    assert "first prompt" in (error.value.hint or "")
+
+
+def test_further_inputs_add_samples_with_their_names(store: Any) -> None:
+    program = export(nn.ReLU(), torch.ones(2))
+    with store.record("twice", strict=True) as rec:
+        rec.stage("float", program)
+        rec.stage("core", program.run_decompositions({}))
+        rec.measure({"a": (torch.ones(2),)})
+        rec.measure((torch.ones(2),))
+        rec.measure({"b": (torch.ones(2),), "c": (torch.ones(2),)})
+    query = "SELECT DISTINCT m.sample, s.name FROM metrics AS m LEFT JOIN samples AS s USING (overlay_id, sample) "
+    found = store.sql(query + "WHERE m.metric = 'cosine' ORDER BY ALL").fetchall()
+    assert found == [(0, "a"), (1, None), (2, "b"), (3, "c")]
+
+
 def test_local_errors_name_the_coarse_layer_and_cumulative_ones_follow_it(store: Any) -> None:
     torch.manual_seed(0)
     model = nn.Sequential(*[nn.Linear(32, 32) for _ in range(5)])

@@ -17,7 +17,10 @@ def sampled() -> PageModel:
     model = page_model(4, STAGES[:3])
     cosine, other = model.colors[:2]
     good = dict.fromkeys(cosine.values, 1.0)
-    samples = [*(Numbers(name, good) for name in NAMES[:3]), Numbers(NAMES[3], dict(cosine.values), dict(cosine.missing))]
+    samples = [
+        *(Numbers(name, good) for name in NAMES[:3]),
+        Numbers(NAMES[3], dict(cosine.values), dict(cosine.missing)),
+    ]
     first = ColorBy(cosine.name, cosine.metric, cosine.values, cosine.missing, better="higher", samples=samples,
                     all_samples=9, notes=dict.fromkeys(cosine.values, "worst of 9: step 3"))  # fmt: skip
     return replace(model, colors=(first, other))

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from fxstore.render import Answer, ColorBy, DrawnGraph, PageModel, Pane
 from fxstore.render.columns import Columns, Strings, short_path, short_paths
-from fxstore.render.model import Numbers
 from fxstore.render.graphcolumns import TEXTS
+from fxstore.render.model import Numbers
 from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, encode
 from tests.render.made_pages import STAGES, Sketch, page_model
 from tests.render.unpacking import unpack
@@ -91,7 +91,9 @@ def test_colours_tell_numbers_broken_values_reasons_and_nothing_apart() -> None:
 
 def test_each_sample_has_its_numbers_and_the_worst_its_note() -> None:
     samples = (Numbers("prefill", {1: 1.0, 2: math.nan}), Numbers("step 1", {1: 0.5}, {2: "not executed"}))
-    color = ColorBy("run", "cosine", {1: 0.5, 2: math.nan}, notes={1: "worst of 3: step 1"}, samples=samples, all_samples=3)
+    color = ColorBy(
+        "run", "cosine", {1: 0.5, 2: math.nan}, notes={1: "worst of 3: step 1"}, samples=samples, all_samples=3
+    )
     out = unpack(encode(page(small((1, 2)), colors=(color,))))
     assert (out.header["colors"][0]["samples"], out.header["colors"][0]["allSamples"]) == (["prefill", "step 1"], 3)
     assert out.columns["color0.sample0.status"].tolist() == [OK, NAN]

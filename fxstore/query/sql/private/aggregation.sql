@@ -23,13 +23,13 @@ CREATE MACRO _percentile(times, middle, part) AS list_aggregate(times[_cold(time
 -- An aggregate over the rows of one node, metric and (_sample_of) sample: its number, and what is known of it. The median
 -- is over all executions; p10 and p90 leave the cold ones out. value is NULL where no row has a number.
 CREATE MACRO _aggregate(aggregation, value, reason, broken, cost, port, sample) AS struct_pack(
-    value := CASE any_value(aggregation) WHEN 'median' THEN median(value) WHEN 'sum' THEN sum(value)
-             ELSE arg_min(value, (broken, cost, port)) END,
-    reason := CASE WHEN count(value) = 0 THEN min(reason)
-                   WHEN any_value(aggregation) = 'worst' THEN arg_min({'said': reason}, (broken, cost, port)).said
-                   WHEN any_value(aggregation) = 'sum' AND count(value) < count(*)
-                   THEN printf('the sum of %d outputs of %d', count(value), count(*)) END,
-    broken := min(broken),
-    executions := CASE WHEN any_value(aggregation) = 'median' THEN count(value) END,
-    times := list(value ORDER BY sample, port) FILTER (WHERE aggregation = 'median' AND value IS NOT NULL)
+    worst := arg_min({'value': value, 'reason': reason}, (broken, cost, port)) FILTER (WHERE aggregation = 'worst'),
+    sum := sum(value) FILTER (WHERE aggregation = 'sum'),
+    times := list({'sample': sample, 'port': port, 'value': value}) FILTER (WHERE aggregation = 'median' AND value IS NOT NULL),
+    reason := min(reason), broken := min(broken), number := count(value), rows := count(*)
 );
+CREATE MACRO _times_of(one) AS [t.value FOR t IN list_sort(one.times)];
+CREATE MACRO _value_of(one) AS coalesce(one.worst.value, one.sum, list_median(_times_of(one)));
+CREATE MACRO _reason_of(one) AS CASE
+    WHEN one.number = 0 THEN one.reason WHEN one.worst IS NOT NULL THEN one.worst.reason
+    WHEN one.sum IS NOT NULL AND one.number < one.rows THEN printf('the sum of %d outputs of %d', one.number, one.rows) END;

@@ -115,21 +115,22 @@ of_sample AS (
                       v.port, v.sample) AS one
     FROM numbers AS v GROUP BY v.run_key, v.overlay, v.scope_order, _sample_of(v.aggregation, v.sample)
 ),
+valued AS (SELECT s.*, _value_of(s.one) AS value, _times_of(s.one) AS times FROM of_sample AS s),
 -- Of each run the newest overlay that has the metric on the node, of it one scope, and of that the worst sample.
 one_each AS (
-    SELECT s.run_key, arg_min({'value': s.one.value, 'reason': s.one.reason, 'broken': s.one.broken, 'times': s.one.times,
-                               'executions': s.one.executions, 'sample': s.sample, 'overlay': s.overlay_name, 'better': s.better},
-                              (-s.overlay, s.scope_order, s.one.value IS NULL, s.one.broken,
-                               _cost(s.one.value, coalesce(s.better, 'lower')), s.sample)) AS v
-    FROM of_sample AS s GROUP BY s.run_key
+    SELECT s.run_key, arg_min({'value': s.value, 'reason': _reason_of(s.one), 'broken': s.one.broken, 'times': s.times,
+                               'sample': s.sample, 'overlay': s.overlay_name, 'better': s.better},
+                              (-s.overlay, s.scope_order, s.value IS NULL, s.one.broken,
+                               _cost(s.value, coalesce(s.better, 'lower')), s.sample)) AS v
+    FROM valued AS s GROUP BY s.run_key
 )
 SELECT _nid(n.run_key, n.ordinal) AS nid, n.name AS run, n.run_id, n.created_at, e.v.value,
        CASE WHEN e.v.value IS NULL THEN 'not_measured' WHEN isfinite(e.v.value) THEN 'ok' ELSE 'non_finite' END AS status,
        CASE WHEN n.ordinal IS NULL THEN 'no counterpart' WHEN e.v.value IS NULL THEN coalesce(e.v.reason, 'no data') ELSE e.v.reason END
            AS reason,
        n.matched_by, n.tags, e.v.better, e.v.broken, e.v.overlay, e.v.sample,
-       _percentile(e.v.times, e.v.value, 0.1) AS p10, _percentile(e.v.times, e.v.value, 0.9) AS p90, e.v.executions,
-       CASE WHEN e.v.executions > 0 THEN _cold(e.v.times, e.v.value) END AS cold
+       _percentile(e.v.times, e.v.value, 0.1) AS p10, _percentile(e.v.times, e.v.value, 0.9) AS p90,
+       len(e.v.times) AS executions, CASE WHEN e.v.times IS NOT NULL THEN _cold(e.v.times, e.v.value) END AS cold
 FROM nodes AS n LEFT JOIN one_each AS e ON e.run_key = n.run_key
 ORDER BY n.created_at, n.run_id;
 

@@ -28,19 +28,27 @@ FROM _run_sync_sets(p_run) AS s ORDER BY s.sync_set, s.ordinal;
 -- One number per node, metric and overlay, aggregated as in _measured, that of the worst sample: is_shown; and the numbers of
 -- the first p_most samples, where there are several. A node that has none gives its reason.
 CREATE MACRO _page_values(p_run, p_most) AS TABLE
-WITH numbers AS (
-    SELECT m.*, row_number() OVER (PARTITION BY m.overlay, m.metric, m.scope_order, m.ordinal
-                                   ORDER BY m.value IS NULL, m.broken, m.cost, m.sample) = 1 AS is_shown,
-           dense_rank() OVER (PARTITION BY m.overlay, m.metric, m.scope_order ORDER BY m.sample) AS turn,
-           count(DISTINCT m.sample) OVER (PARTITION BY m.overlay, m.metric, m.scope_order) AS samples
-    FROM _aggregated(p_run, NULL) AS m
-    QUALIFY m.scope_order = min(m.scope_order) OVER (PARTITION BY m.overlay, m.metric)
+WITH chosen AS (SELECT m.overlay, m.metric, min(m.scope_order) AS scope_order FROM _run_numbers(p_run) AS m GROUP BY ALL),
+numbers AS MATERIALIZED (
+    SELECT m.overlay_name, m.overlay, m.kind, m.unit, m.better, m.metric, m.ordinal, m.value,
+           coalesce(m.reason, m.status) AS reason, m.broken, m.cost, m.sample, m.sample_name, m.p10, m.p90, m.executions, m.cold
+    FROM _aggregated(p_run, NULL) AS m JOIN chosen AS c USING (overlay, metric, scope_order)
+),
+turns AS (
+    SELECT s.*, count(*) OVER (PARTITION BY s.overlay, s.metric) AS samples,
+           row_number() OVER (PARTITION BY s.overlay, s.metric ORDER BY s.sample) <= p_most AND s.kind <> 'statistics' AS is_told
+    FROM (SELECT DISTINCT n.overlay, n.metric, n.kind, n.sample FROM numbers AS n WHERE n.sample IS NOT NULL) AS s
+),
+placed AS (
+    SELECT n.*, coalesce(t.samples, 0) AS samples, coalesce(t.samples > 1 AND t.is_told, false) AS is_sample,
+           row_number() OVER (PARTITION BY n.overlay, n.metric, n.ordinal
+                              ORDER BY n.value IS NULL, n.broken, n.cost, n.sample) = 1 AS is_shown
+    FROM numbers AS n LEFT JOIN turns AS t ON t.overlay = n.overlay AND t.metric = n.metric AND t.sample = n.sample
 )
 SELECT n.overlay_name AS overlay, n.overlay AS number, n.kind, n.unit, n.better, n.metric,
-       _nid(_key(p_run), n.ordinal) AS nid, n.value, coalesce(n.reason, n.status) AS reason, n.sample, n.sample_name,
-       n.is_shown, n.samples > 1 AND n.turn <= p_most AND n.sample IS NOT NULL AND n.kind <> 'statistics' AS is_sample, n.samples,
+       _nid(_key(p_run), n.ordinal) AS nid, n.value, n.reason, n.sample, n.sample_name, n.is_shown, n.is_sample, n.samples,
        n.p10, n.p90, n.executions, n.cold
-FROM numbers AS n WHERE n.is_shown OR (n.samples > 1 AND n.turn <= p_most AND n.kind <> 'statistics')
+FROM placed AS n WHERE n.is_shown OR n.is_sample
 ORDER BY number, n.metric, nid, n.sample;
 
 -- One row per value that has equals elsewhere: values of one class must be equal up to numerical error.

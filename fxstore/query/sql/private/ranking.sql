@@ -33,12 +33,13 @@ WITH grouped AS (
     WHERE p_sample IS NULL OR m.sample::VARCHAR = p_sample::VARCHAR OR m.sample_name = p_sample::VARCHAR
     GROUP BY m.ordinal, m.metric, m.overlay, m.scope_order, _sample_of(m.aggregation, m.sample)
 )
-SELECT g.* EXCLUDE (one, name_of_sample), CASE WHEN g.sample IS NOT NULL THEN g.name_of_sample END AS sample_name,
-       g.one.value AS value, g.one.reason AS reason, _status_of(g.one.value) AS status, g.one.broken AS broken,
-       _cost(g.one.value, coalesce(g.better, 'lower')) AS cost, _percentile(g.one.times, g.one.value, 0.1) AS p10,
-       _percentile(g.one.times, g.one.value, 0.9) AS p90, g.one.executions AS executions,
-       CASE WHEN g.one.executions > 0 THEN _cold(g.one.times, g.one.value) END AS cold
-FROM grouped AS g;
+SELECT g.* EXCLUDE (one, number, times, name_of_sample),
+       CASE WHEN g.sample IS NOT NULL THEN g.name_of_sample END AS sample_name,
+       g.number AS value, _reason_of(g.one) AS reason, _status_of(g.number) AS status, g.one.broken AS broken,
+       _cost(g.number, coalesce(g.better, 'lower')) AS cost, _percentile(g.times, g.number, 0.1) AS p10,
+       _percentile(g.times, g.number, 0.9) AS p90, len(g.times) AS executions,
+       CASE WHEN g.times IS NOT NULL THEN _cold(g.times, g.number) END AS cold
+FROM (SELECT x.*, _value_of(x.one) AS number, _times_of(x.one) AS times FROM grouped AS x) AS g;
 
 -- The rows of one metric, in every overlay that holds it: of overlays of one name the newest (in that stage); one scope of
 -- each, since scopes must not be compared, cumulative before unscoped before local. Statistics describe values, so they
