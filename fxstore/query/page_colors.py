@@ -74,7 +74,7 @@ def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
 
 
 def _united(known: Sequence[Numbers], more: Sequence[Numbers]) -> tuple[Numbers, ...]:
-    """Returns the samples of several runs: those of one name are one; of one run's, the second of a name is told apart."""
+    """Returns the samples of several runs: those of one name are one; a run's second of a name gets a number."""
     found = {one.name: one for one in known}
     taken: set[str] = set()
     for one in more:
@@ -89,7 +89,7 @@ def _united(known: Sequence[Numbers], more: Sequence[Numbers]) -> tuple[Numbers,
 
 
 def within(colors: Sequence[ColorBy], most: int) -> tuple[ColorBy, ...]:
-    """Returns colours that hold at most so many numbers of single samples, the first colours and samples before others."""
+    """Returns colours with at most so many numbers of single samples: those of the first colours and samples."""
     out = []
     for color in colors:
         kept: list[Numbers] = []

@@ -148,7 +148,7 @@ def _add(row: Mapping[str, Any], values: dict[int, float], missing: dict[int, st
 
 
 def _note(row: Mapping[str, Any]) -> str | None:
-    """Returns what is to be known of the one number of a node that has several: their spread, or which of them it is."""
+    """Returns what to know of a number that stands for several: their spread, or which of them it is."""
     if row["executions"] is not None:
         if row["executions"] < 2:
             return None

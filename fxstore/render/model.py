@@ -79,7 +79,7 @@ class ColorBy:
         fills: The fill of a category on a light and on a dark ground, in the order of the legend; what has none gets
             a colour of the page's.
         notes: nid to what is to be known of its number.
-        samples: What ``values`` and ``missing`` are in each sample on its own, in order; none where there are not several.
+        samples: What ``values`` and ``missing`` are in each sample alone, in order; none where there are not several.
             ``values`` then has the worst of each node.
         all_samples: How many samples there are; more than ``samples``, where the page has not all of them.
     """

@@ -142,7 +142,9 @@ def test_history_brings_numbers_together_as_the_macro_does(engine: Other, tmp_pa
     ]
     cosines = [{**metric("edge:relu", "cosine", v), "sample": i} for i, v in enumerate((0.9, 0.3, 0.8))]
     overlays = [
-        overlay("times", times, "latency", "lower"), overlay("sizes", sizes, "static", "lower"), overlay("acc", cosines),
+        overlay("times", times, "latency", "lower"),
+        overlay("sizes", sizes, "static", "lower"),
+        overlay("acc", cosines),
     ]  # fmt: skip
     with connect(tmp_path / "store") as store:
         store.commit(run({"edge": graph(["relu"])}, name="one", overlays=overlays))

@@ -118,4 +118,5 @@ def test_nan_in_one_sample_is_the_worst_of_all() -> None:
     with connect(":memory:") as opened:
         opened.commit(run({"edge": graph(["conv"])}, overlays=[overlay("acc", rows)]))
         ((value, status, sample),) = opened.sql("SELECT value, status, sample FROM worst('cosine')").fetchall()
-        assert math.isnan(value) and (status, sample) == ("non_finite", 1)
+        assert math.isnan(value)
+        assert (status, sample) == ("non_finite", 1)
