@@ -29,6 +29,10 @@ class Word(StrEnum):
         word.about = about
         return word
 
+    def __repr__(self) -> str:
+        """Shows the word as any other string: errors and hints quote names by their ``repr``."""
+        return repr(self.value)
+
     @classmethod
     def listed(cls) -> str:
         """Returns the words as prose: ``ok, non_finite or not_measured``.
