@@ -32,6 +32,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _torch_as_it_was() -> Iterator[None]:
+    """Takes back what torchlens puts around torch's functions: no other module's compile may meet it."""
+    yield
+    if wrappers := sys.modules.get("torchlens.backends.torch.wrappers"):
+        wrappers.unwrap_torch()
+
+
 @dataclass
 class Compiled:
     """One real compile: each stage's snapshot and values, taken as it appeared, and the live objects."""

@@ -7,6 +7,7 @@ runs as it stands. Where a page's commands run, and which names its Python takes
 
 from __future__ import annotations
 
+import itertools
 import os
 import pty
 import re
@@ -98,18 +99,32 @@ def run(command: str, folder: Path) -> str:
     return shown.decode().replace("\r\n", "\n")
 
 
-def comparable(text: str) -> list[str]:
-    """Returns what must not change: without frames, ids, times, sizes, last digits and where a cell is cut."""
+def comparable(text: str) -> list[list[str]]:
+    """Returns the cells of each line without what may change: frames, ids, times, sizes, last digits."""
     text = re.sub(r"\b\d{14,17}\b", "NID", text)
     text = re.sub(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b", "RUN", text)
     text = re.sub(r"\d{4}-\d\d-\d\d[ T][\d:.]+", "TIME", text)
     text = re.sub(r"\[ *[\d.]+ s\]", "[T s]", text)
     text = re.sub(r"\([\d.]+ [KM]?B\)", "(SIZE)", text)
-    text = re.sub(r"…[^\s│]*/", "…/", text)
-    text = re.sub(r"[^\s│]*…|[^\s│]{40,}", "…", text)
     text = re.sub(r"\d+\.\d+(e-?\d+)?", lambda m: f"{float(m[0]):.4f}", text)
-    lines = [re.sub(r"[│ ]+", " ", line).strip() for line in text.splitlines()]
-    return [line for line in lines if line and not set(line) <= set("┌┬┐├┼┤└┴┘─")]
+    lines = [[" ".join(cell.split()) for cell in line.strip("│ ").split("│")] for line in text.splitlines()]
+    return [cells for cells in lines if any(cells) and not set("".join(cells)) <= set("┌┬┐├┼┤└┴┘─ ")]
+
+
+def differing(shown: str, real: str) -> list[tuple[list[str], list[str]]]:
+    """Returns the lines of a page, each with that of a run, where the two do not say the same."""
+    pairs = itertools.zip_longest(comparable(shown), comparable(real), fillvalue=["(no line)"])
+    return [(one, other) for one, other in pairs if len(one) != len(other) or not all(map(_alike, one, other))]
+
+
+def _alike(one: str, other: str) -> bool:
+    """Compares two cells; where a cell is cut hangs on the digits of a run, so only what both show must agree."""
+    if "…" not in one + other:
+        return one == other
+    (begins, _, _), (starts, _, _) = one.partition("…"), other.partition("…")
+    (_, _, ends), (_, _, stops) = one.rpartition("…"), other.rpartition("…")
+    heads, tails = sorted((begins, starts), key=len), sorted((ends, stops), key=len)
+    return heads[1].startswith(heads[0]) and tails[1].endswith(tails[0])
 
 
 def update(name: str, folder: Path) -> None:
