@@ -20,6 +20,8 @@ def layout(_: dict[str, Any]) -> dict[str, Any]:
 
 def metrics(compiled: dict[str, Any]) -> dict[str, Any]:
     import torch
+    from executorch.devtools.inspector._intermediate_output_capturer import IntermediateOutputCapturer
+    from executorch.exir import to_edge
 
     store = fxstore.connect(":memory:")
     module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).eval()
@@ -29,6 +31,8 @@ def metrics(compiled: dict[str, Any]) -> dict[str, Any]:
     rec.__enter__()
     rec.stage("float", exported)
     rec.stage("again", exported.run_decompositions({}))
+    edge = to_edge(exported)
+    rec.stage("edge", edge)
     x0, x1 = compiled["inputs"][0], compiled["inputs"][0] + 1
     return {
         "store": store,
@@ -37,6 +41,12 @@ def metrics(compiled: dict[str, Any]) -> dict[str, Any]:
         "stages": {"runtime": compiled["program"]},
         "x0": x0,
         "x1": x1,
+        "IntermediateOutputCapturer": IntermediateOutputCapturer,
+        "exported": exported,
+        "edge": edge,
+        "edge_module": edge.exported_program().module(),
+        "x": inputs[0],
+        "tensor": module(inputs[0]).detach(),
     }
 
 

@@ -103,6 +103,7 @@ def comparable(text: str) -> list[list[str]]:
     """Returns the cells of each line without what may change: frames, ids, times, sizes, last digits."""
     text = re.sub(r"\b\d{14,17}\b", "NID", text)
     text = re.sub(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b", "RUN", text)
+    text = re.sub(r"\b(?=[0-9a-f]*\d)[0-9a-f]+…", "…", text)
     text = re.sub(r"\d{4}-\d\d-\d\d[ T][\d:.]+", "TIME", text)
     text = re.sub(r"\[ *[\d.]+ s\]", "[T s]", text)
     text = re.sub(r"\([\d.]+ [KM]?B\)", "(SIZE)", text)
