@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from bench.arguments import existing, one_of, options
-from fxstore.query import portable
+from fxstore.engines import portable
 from fxstore.query.engine import Engine
 from fxstore.store import Catalog, open_directory
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from fxstore.fx_viewer.captured import Captured, capture
+from fxstore.fx_viewer.capture import Captured, capture
 from fxstore.fx_viewer.exporter import FXGraphExporter, payloads, write_html, write_json
 from fxstore.render import embedded
 from fxstore.render.page import inline

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from fxstore.errors import SourceError
-from fxstore.fx_viewer.captured import capture
+from fxstore.fx_viewer.capture import capture
 from fxstore.fx_viewer.color_rules import CategoricalColorRule
 from fxstore.fx_viewer.compare import FXGraphCompareExporter
 from fxstore.fx_viewer.exporter import FXGraphExporter

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from fxstore.errors import nearest
-from fxstore.fx_viewer.captured import Captured, CapturedPane, Source, capture
+from fxstore.fx_viewer.capture import Captured, CapturedPane, Source, capture
 from fxstore.fx_viewer.color_rules import ColorRule, applied, checked_rule
-from fxstore.fx_viewer.drawn import DrawnPane, draw_panes
+from fxstore.fx_viewer.drawing import DrawnPane, draw_panes
 from fxstore.fx_viewer.extension import GraphExtension, checked_lines
 from fxstore.fx_viewer.infos import live_infos, stored_infos
 from fxstore.fx_viewer.models import BaseGraphPayload, GraphNode, GraphPayload

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from fxstore.fx_viewer.captured import Captured, CapturedPane
+from fxstore.fx_viewer.capture import Captured, CapturedPane
 from fxstore.fx_viewer.plain import plain
 from fxstore.render.columns import short_path
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fxstore.model_explorer import written
+from fxstore.model_explorer import export
 from fxstore.model_explorer.steps import BUDGET
 from fxstore.query.explorer import Options, exported
 from fxstore.query.explorer_compare import Place, compare
@@ -38,7 +38,7 @@ def write(
     options = Options(stages, overlays, steps, budget, privacy)
     if compare_with is None:
         found = exported(store, run, options)
-        written.write(path, written.run_files(found.run, found.main, found.steps, found.overlays))
+        export.write(path, export.run_files(found.run, found.main, found.steps, found.overlays))
         return
     left, right = ((run if own is None else own, stage) for own, stage in compare_with)
-    written.write(path, compare(store, left, right, options, metric))
+    export.write(path, compare(store, left, right, options, metric))

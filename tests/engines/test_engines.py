@@ -22,8 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fxstore import connect
+from fxstore.engines import portable
 from fxstore.errors import StoreError, UsageError
-from fxstore.query import portable
 from fxstore.query.engine import RELATIONS
 from fxstore.store import parquet
 from tests.engines import odd

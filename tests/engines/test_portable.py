@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from fxstore import connect, spark
+from fxstore import connect
+from fxstore.engines import portable, spark
 from fxstore.errors import StoreError, UsageError
-from fxstore.query import portable
 from fxstore.query.engine import RELATIONS
 from tests.query.conftest import tiny
 
@@ -122,4 +122,4 @@ def test_both_are_there_when_fxstore_is_and_need_no_engine() -> None:
         "print(fxstore.spark.register.__module__, fxstore.datafusion.register.__module__)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["fxstore.spark", "fxstore.datafusion"], done.stderr
+    assert done.stdout.split() == ["fxstore.engines.spark", "fxstore.engines.datafusion"], done.stderr

@@ -1,5 +1,5 @@
 -- The tables of all runs, each file once. Views over these join on hashes; nothing here is per run.
--- Other engines run these views and the relations, too: fxstore.query.portable says what of SQL may stand in them.
+-- Other engines run these views and the relations, too: fxstore.engines.portable says what of SQL may stand in them.
 CREATE VIEW _graphs AS FROM read_parquet(_all_files('graphs'));
 CREATE VIEW _nodes AS FROM read_parquet(_all_files('nodes'));
 CREATE VIEW _edges AS FROM read_parquet(_all_files('edges'));

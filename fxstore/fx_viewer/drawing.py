@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fxstore.fx_viewer.captured import CapturedPane
+from fxstore.fx_viewer.capture import CapturedPane
 from fxstore.fx_viewer.models import GraphBlock, GraphEdge, GraphNode, GraphPart
 from fxstore.layout import draw
 from fxstore.query.aligned import aligned
