@@ -1,11 +1,10 @@
 """Layered drawings of graphs: sizes, edges and module paths in, positions and polylines out."""
 
 from fxstore.layout.align import Stretch, align, stretched
-from fxstore.layout.columns import Columns, columns
+from fxstore.layout.columns import Columns, columns, wrapped
 from fxstore.layout.drawing import draw
 from fxstore.layout.model import Drawing, Folding, Sides
 from fxstore.layout.same_order import agrees
-from fxstore.layout.wrap import wrapped
 
 __all__ = [
     "Columns",

@@ -1,4 +1,18 @@
-"""Panes side by side: the same computation at the same height in each."""
+"""Panes side by side: the same computation at the same height in each.
+
+A key, such as a sync set, has a height in each pane. The heaviest chain of keys that have one order in all panes is
+brought to equal heights, by moving what is below down; what breaks that order stays where it is::
+
+    left  right         left  right
+     a     a             a ─── a        q is new on the right: b and all below it
+     b     q      ->           q        move down on the left until b meets b
+     c     b             b ─── b
+           c             c ─── c
+
+The chain is a heaviest increasing subsequence, found with a Fenwick tree in O(k log k) for k shared keys (Fredman,
+Discrete Math. 1975). A stretch only ever moves things down, and lower ones at least as far, so a drawing that is
+stretched obeys all the laws that it obeyed before. The page's script does the same (``leveling.js``).
+"""
 
 from __future__ import annotations
 
@@ -9,10 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.layout.model import Drawing, Floats
-from fxstore.layout.order import Longs
-
-Doubles = npt.NDArray[np.float64]
+from fxstore.layout.model import Doubles, Drawing, Floats, Longs
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,46 @@
-"""Blocks: the boxes of modules, and invisible ones that keep every block small.
+"""Modules, and blocks: the boxes of modules, and invisible ones that keep every block small.
 
-Nodes are numbered in drawing order here. A block is a run of that order. An interval of a topological order is
-convex, so blocks that are drawn as one item each never form a cycle.
+Nodes are numbered in drawing order here, and a block is a run of that order::
+
+    order     0  1  2  3  4  5  6  7           root
+    module    a  a  a  b  b  b  -  -           ├── a: 0 1 2
+    block    └──a───┘ └──b───┘                 ├── b: 3 4 5
+             └─────────root────────┘           ├── 6
+                                               └── 7
+
+The invariant: an interval of a topological order is convex, that is, no path leaves it and comes back. So blocks that
+are drawn as one item each never form a cycle. A module that is entered twice is two blocks.
+
+Ordering a block costs more than linear time in its items, so a block without an end in sight (an unrolled loop, a
+graph without modules) is cut where few values are alive. With bounded blocks the whole costs linear time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
 
-from fxstore.layout.modules import Modules
-from fxstore.layout.order import Longs
+from fxstore.layout.model import Lists, Longs
 
 MAX_ITEMS = 90
-"""A block of more items is cut into invisible blocks."""
+"""A block of more items is cut into invisible blocks; ordering costs more than linear time in its items."""
 MAX_ADDED = 200
-"""So many items more it may have that are new beside another drawing."""
+"""So many items more it may have that are new beside another drawing, so that a pass does not move the cuts."""
 PIECE = 60
 """How many items an invisible block should have; half as many or half as many more where the cut is narrower there."""
 MAX_FAN, FAN_LEVELS = 8000, 4
 """A block of nodes at no more than so many levels is cut only where it has more than so many."""
 MOST_ALIVE, ALIVE_PER_ITEM = 40_000, 20
-"""A block is cut only if its values, counted at each place between two items, are no more than so many."""
+"""A block is cut only if its values, counted at each place between two items, are no more than so many: each value
+that a cut meets becomes a port on both sides of it."""
 MIN_NODES = 2
 """A module whose box would hold fewer nodes with a path of their own is drawn without a box."""
+MAX_DEPTH = 32
+"""Boxes are not nested deeper; what lies deeper is drawn in the box at this depth. No model needs as many."""
 
 
 @dataclass(slots=True, eq=False)
@@ -121,9 +135,7 @@ def _nest(modules: Modules, module: Sequence[int], own: Sequence[bool], lo: int,
     for v in range(lo, hi):
         wanted = modules.chains[module[v]]
         if wanted is not chain:
-            keep = 0
-            while keep < len(stack) and keep < len(wanted) and chain[keep] == wanted[keep]:
-                keep += 1
+            keep = shared(chain, wanted)
             del stack[keep:]
             for inner in wanted[keep:]:
                 run = Run(inner, v)
@@ -227,3 +239,105 @@ def _number(roots: list[Run], n: int) -> Tree:
     return Tree(
         np.array(parent, np.int64), np.array(depth, np.int64), module, items, home, slot, [run.aside for run in runs]
     )
+
+
+class Modules:
+    """Every module that a graph's paths name; 0 is the root.
+
+    Attributes:
+        paths: Full path of each module.
+        chains: Each module's ancestors, the root first, itself last.
+        own: Module of each node, -1 where its path is None.
+    """
+
+    def __init__(self, paths: Sequence[str | None]) -> None:
+        """Numbers the modules of all nodes, given each node's path."""
+        self.paths = [""]
+        self.chains: list[tuple[int, ...]] = [(0,)]
+        self._known = {"": 0}
+        numbers: dict[str | None, int] = {None: -1}
+        for path in paths:
+            if path not in numbers:
+                numbers[path] = self._add(str(path))
+        self.own = [numbers[path] for path in paths]
+
+    def _add(self, path: str) -> int:
+        number, prefix = 0, ""
+        for depth, name in enumerate(path.split(".", MAX_DEPTH)[:MAX_DEPTH]):
+            prefix = f"{prefix}.{name}" if depth else name
+            child = self._known.get(prefix)
+            if child is None:
+                child = self._known[prefix] = len(self.paths)
+                self.paths.append(prefix)
+                self.chains.append((*self.chains[number], child))
+            number = child
+        return number
+
+    def title(self, name: str) -> int:
+        """Adds a box that no path names, and returns its number."""
+        self.paths.append(name)
+        self.chains.append((len(self.chains),))
+        return len(self.paths) - 1
+
+    def common(self, modules: Iterable[int]) -> int:
+        """Returns the innermost module that holds all of the given ones."""
+        return reduce(self._meet, modules)
+
+    def _meet(self, a: int, b: int) -> int:
+        if a == b:
+            return a
+        depth = shared(self.chains[a], self.chains[b])
+        return self.chains[a][depth - 1] if depth else 0
+
+    def holds(self, outer: int, inner: int) -> bool:
+        """Tells whether ``inner`` is ``outer`` or lies inside it."""
+        chain = self.chains[inner]
+        depth = len(self.chains[outer]) - 1
+        return depth < len(chain) and chain[depth] == outer
+
+    def settle(self, order: Sequence[int], succ: Lists, pred: Lists) -> list[int]:
+        """Returns a module for every node: its own, else that of its consumers, else that of its producers.
+
+        What nothing consumes at the end of the program, as its output, belongs to the root.
+        """
+        module = list(self.own)
+        tail = True
+        for v in reversed(order):
+            if module[v] < 0 and succ[v]:
+                module[v] = self._of(succ[v], module)
+            if module[v] < 0 and tail:
+                module[v] = 0
+            tail = tail and self.own[v] < 0
+        for v in order:
+            if module[v] < 0:
+                module[v] = max(self._of(pred[v], module), 0)
+        return module
+
+    def _of(self, nodes: Sequence[int], module: Sequence[int]) -> int:
+        known = [module[w] for w in nodes if module[w] >= 0]
+        return self.common(known) if known else -1
+
+    def smooth(self, order: Sequence[int], module: list[int]) -> None:
+        """Puts a node without a path of its own into the module whose run it would otherwise cut in two."""
+        after = [0] * (len(order) + 1)
+        following = 0
+        for i in range(len(order) - 1, -1, -1):
+            if self.own[order[i]] >= 0:
+                following = module[order[i]]
+            after[i] = following
+        before = 0
+        for i, v in enumerate(order):
+            if self.own[v] >= 0:
+                before = module[v]
+                continue
+            between = self._meet(before, after[i])
+            if between != module[v] and self.holds(module[v], between):
+                module[v] = between
+
+
+def shared(one: Sequence[int], other: Sequence[int]) -> int:
+    """Returns how many modules, from the outermost, two chains have in common."""
+    depth, most = 0, min(len(one), len(other))
+    while depth < most and one[depth] == other[depth]:
+        depth += 1
+    return depth

@@ -1,16 +1,29 @@
-"""Rows of cells with links between neighbouring rows only: long wires get a cell in every row they pass."""
+r"""A block as rows of cells whose links join neighbouring rows only, and the same with runs of rows taken together.
+
+A wire that passes rows gets a lane, a narrow cell, in each of them (Sugiyama, Tagawa and Toda, IEEE SMC 1981). All
+wires of one value share a lane::
+
+    row 0      a                  a
+              /│\                / \
+    row 1    b │ │      ->      b   ┊       ┊ is the lane in which the wires
+               │ │                 / \        to ``c`` and ``d`` pass row 1
+    row 2      c d                c   d
+
+The invariant: every link goes exactly one row down. So ordering and placing look at two rows at a time, and cost is
+linear in cells and links. :class:`Contracted` makes both fewer where nothing can cross.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from fxstore.layout.order import Lists
-from fxstore.layout.problem import Problem, Wire
-from fxstore.layout.spacing import GAP_X, LANE
+from fxstore.layout.model import GAP_X, LANE, Lists, Problem, Wire
 
 PLAIN, PASSING, SPINE = 0, 1, 2
-"""How much a link wants to be straight: a wire's end, the middle of a long wire, the longest path."""
+"""How much a link wants to be straight: a wire's end, the middle of a long wire, the longest path. As in graphviz's
+dot: a bend in the middle of a long wire is seen first, one in the longest path before all."""
 
 Link = tuple[int, int, int, int, int]
 """Upper and lower cell, where on them it ends, and its pull."""
@@ -166,3 +179,109 @@ def _spine(problem: Problem) -> list[int]:
         at = problem.wires[via[at]].source
     alone = len(numbers) == 1 and not problem.wires[numbers[0]].spine
     return [] if alone else numbers
+
+
+class Contracted(Grid):
+    """A grid whose runs of rows, each cell of which goes on in one cell of its own in the next, are one row each.
+
+    Whatever the order of that row, the rows of its run have no crossing among them when they take it over; and the
+    cells of a run stand so that its links are straight. A cell reaches from the leftmost border in its run to the
+    rightmost one::
+
+         a  b                  ┌─┐ ┌─┐
+         │  │                  │a│ │b│
+        aaa b    is one row:   │a│ │b│    a cell as wide as the widest of its column,
+         │  │                  │a│ │b│    ``_offset`` pixels right of whose border each lies
+         a  b                  └─┘ └─┘
+    """
+
+    def __init__(self, full: Grid, rank: Sequence[int] = ()) -> None:
+        """Contracts a grid whose rows are set, in any order.
+
+        Args:
+            full: The grid.
+            rank: Of each cell its place in the order that rows must have, -1 for one that may stand anywhere; or
+                nothing. Of the rows of a run, no more than one says anything about their order.
+        """
+        ranked = [bool(rank) and sum([rank[v] >= 0 for v in row]) > 1 for row in full.rows]
+        kept, head, shift = _runs(full, ranked)
+        heads = sorted([v for r in kept for v in full.rows[r]])
+        number = {v: i for i, v in enumerate(heads)}
+        of = [number[v] for v in head]
+        low, high = [0] * len(heads), [0] * len(heads)
+        for i, at, width in zip(of, shift, full.width, strict=True):
+            low[i], high[i] = min(low[i], at), max(high[i], at + width)
+        new_row = {r: i for i, r in enumerate(kept)}
+        super().__init__(
+            [[number[v] for v in full.rows[r]] for r in kept],
+            [new_row[full.row[v]] for v in heads],
+            [b - a for a, b in zip(low, high, strict=True)],
+        )
+        self._full, self._of = full, of
+        self._offset = offset = [at - low[i] for i, at in zip(of, shift, strict=True)]
+        self._runs = [list(range(a, b)) for a, b in pairwise([*kept, len(full.rows)])]
+        self._cells = [{of[v]: v for v in row} for row in full.rows]
+        self.ins = full.ins
+        if rank:
+            self.rank = [-1] * len(heads)
+            for v in [v for r, row in enumerate(full.rows) if ranked[r] for v in row]:
+                self.rank[of[v]] = rank[v]
+        self.lanes = sum([v >= len(full.row) - full.lanes for v in heads])
+        self._links = [k for k, (a, b) in enumerate(zip(full.upper, full.lower, strict=True)) if of[a] != of[b]]
+        self.upper, self.lower = [of[full.upper[k]] for k in self._links], [of[full.lower[k]] for k in self._links]
+        self.leave = [full.leave[k] + offset[full.upper[k]] for k in self._links]
+        self.enter = [full.enter[k] + offset[full.lower[k]] for k in self._links]
+        self.pull = [full.pull[k] for k in self._links]
+        self.join()
+
+    def spots(self) -> tuple[list[float], list[float]]:
+        """Returns where each link ends, on the cells of the full grid that it joins."""
+        leave, enter = self._full.spots()
+        return [leave[k] for k in self._links], [enter[k] for k in self._links]
+
+    def gaps(self, rows: Lists) -> Lists:
+        """Returns for each row the least distances between the left borders of neighbours, in all rows of its run."""
+        sides = self._full.sides()
+        ahead = [w + side + at for w, side, at in zip(self._full.width, sides, self._offset, strict=True)]
+        behind = [side - at for side, at in zip(sides, self._offset, strict=True)]
+        out: Lists = []
+        for row, run in zip(rows, self._runs, strict=True):
+            least = [0] * (len(row) - 1)
+            for r in run if least else ():
+                cells = [self._cells[r][v] for v in row]
+                least = [max(gap, ahead[a] + behind[b]) for gap, (a, b) in zip(least, pairwise(cells), strict=True)]
+            out.append(least)
+        return out
+
+    def expanded(self, rows: Lists) -> Lists:
+        """Returns the rows of the full grid in the order of these."""
+        return [[self._cells[r][v] for v in row] for row, run in zip(rows, self._runs, strict=True) for r in run]
+
+    def spread(self, left: list[int]) -> list[int]:
+        """Returns the left border of each cell of the full grid, given those of the cells of this one."""
+        return [left[i] + offset for i, offset in zip(self._of, self._offset, strict=True)]
+
+
+def _runs(full: Grid, ranked: Sequence[bool]) -> tuple[list[int], list[int], list[int]]:
+    """Returns the first row of each run, the cell there that each cell goes back to, and how far right of it it lies.
+
+    A row goes on from the one above where every cell of either has one link to the other. A run ends before a second
+    row that says something about the order (``ranked``).
+    """
+    head, shift = list(range(len(full.row))), [0] * len(full.row)
+    kept: list[int] = []
+    says = goes_on = False
+    size = 0
+    for r, row in enumerate(full.rows):
+        goes_on = goes_on and len(row) == size and all(len(full.above[v]) == 1 for v in row)
+        if goes_on and not (says and ranked[r]):
+            says = says or ranked[r]
+            for v in row:
+                link = full.above[v][0]
+                u = full.upper[link]
+                head[v], shift[v] = head[u], shift[u] + full.leave[link] - full.enter[link]
+        else:
+            says = ranked[r]
+            kept.append(r)
+        goes_on, size = all(len(full.below[v]) == 1 for v in row), len(row)
+    return kept, head, shift

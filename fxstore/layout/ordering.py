@@ -1,4 +1,19 @@
-"""Rows while they are being ordered, and the crossings that they have."""
+r"""Rows while they are being ordered, and the crossings that they have.
+
+Two links between neighbouring rows cross where their upper ends have one order and their lower ends the other. Read
+the lower ends in the order of the upper ones: crossings are the inversions of that list (Barth, Jünger and Mutzel, GD
+2002), counted here by insertion::
+
+    upper   a     b          ends in the order a, b:  2, 1
+             \   /
+              \ /           one inversion: one crossing
+              / \
+    lower   1     2
+
+``counts`` holds them per pair of rows, and every move keeps it right: after a change only the two pairs around that
+row are counted again. Sorting a row by barycentres or medians (Eades and Wormald, Algorithmica 1994) and swapping
+neighbours are the moves. Counting is near to linear while rows are nearly sorted, and quadratic in a row at worst.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +21,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
 from fxstore.layout.grid import Grid
-from fxstore.layout.order import Lists
+from fxstore.layout.model import Lists
 
 SWAP_COST = 400
-"""Neighbours with more pairs of links than this are not swapped."""
+"""Neighbours with more pairs of links than this are not swapped: each pair is looked at."""
 
 Link = tuple[int, float, float]
 """The cell at a link's other end, the link's place there, and its place at this end."""

@@ -1,8 +1,19 @@
 """The x of every cell: Brandes and Köpf, "Fast and simple horizontal coordinate assignment" (GD 2001).
 
-As there, four extreme alignments are made and each cell stands at the mean of its two middle ones. Beyond it: links
-end at ports, so aligned cells are shifted against each other to make the link straight; cells have widths; and a link
-of more pull is never bent for one of less.
+1. Each cell is aligned with the median of its neighbours above, or below, if no alignment is crossed. Aligned cells
+   are one column, whose links are straight.
+2. Columns are packed to the left, or to the right. With both choices there are four extreme placements::
+
+       up-left  ├▉──   up-right  ──▉┤   down-left  ├▉──   down-right  ──▉┤
+
+3. Each cell stands at the mean of its two middle ones.
+
+Beyond the paper: links end at ports, so aligned cells are shifted against each other to make the link straight; cells
+have widths; and a link of more pull is never bent for one of less. Time is linear in cells and links.
+
+Where straight lines would make a block too wide, :func:`relax_cells` packs its rows instead: each row in turn is put
+where the squared lengths of its links are least, cells keeping their distance. This is isotonic regression by pooling
+adjacent violators (Ayer et al., Ann. Math. Stat. 1955), linear in the row.
 """
 
 from __future__ import annotations
@@ -11,8 +22,7 @@ from bisect import bisect_left, bisect_right
 from operator import add
 
 from fxstore.layout.grid import PLAIN, SPINE, Grid
-from fxstore.layout.order import Lists
-from fxstore.layout.relax import relax_cells
+from fxstore.layout.model import Lists
 
 MAX_OPTIONS, MANY_CELLS = 4, 60
 """So many orders of a block's rows are placed, to take the best; in a block of more cells only the first."""
@@ -20,6 +30,10 @@ FAR = 100
 """A link that goes so many pixels sidewards counts double, one that goes twice as far three times its length."""
 MAX_SPREAD = 2
 """A block may be this many times as wide as its widest row when packed, for the sake of straight lines."""
+ROUNDS, MANY, FEW_ROUNDS = 6, 20_000, 2
+"""How often each row is settled, and how often in a block of more than so many cells: later rounds move little."""
+PULL = (1, 2, 8)
+"""Weight of a link by its pull (plain, passing, spine): those of graphviz's dot (Gansner et al., TSE 1993)."""
 
 
 def place_cells(grid: Grid, options: list[tuple[int, Lists]]) -> list[int]:
@@ -224,4 +238,67 @@ def _balance(grid: Grid, places: list[list[int]]) -> list[int]:
         low, high = (p, q) if p < q else (q, p)
         least, most = (r, s) if r < s else (s, r)
         out.append(((low if low > least else least) + (high if high < most else most)) // 2)
+    return out
+
+
+def relax_cells(grid: Grid, gaps: list[list[int]]) -> list[int]:
+    """Returns the left border of each cell, rows packed: near its neighbours, lines not straight.
+
+    Args:
+        grid: The block, rows in order.
+        gaps: For each row the least distances between the left borders of neighbours.
+    """
+    x = [0.0] * len(grid.row)
+    starts = []
+    for row, apart in zip(grid.rows, gaps, strict=True):
+        at = [0]
+        for step in apart:
+            at.append(at[-1] + step)
+        starts.append(at)
+        middle = (at[-1] + grid.width[row[-1]]) / 2
+        for v, left in zip(row, at, strict=True):
+            x[v] = left - middle
+    numbers = range(len(grid.rows))
+    for turn in range(ROUNDS if len(x) <= MANY else FEW_ROUNDS):
+        for r in numbers if turn % 2 == 0 else reversed(numbers):
+            _settle(grid, x, grid.rows[r], starts[r])
+    return _whole(grid, x, gaps)
+
+
+def _settle(grid: Grid, x: list[float], row: list[int], at: list[int]) -> None:
+    """Moves one row to the mean of its neighbours."""
+    pools: list[list[float]] = []
+    for v, offset in zip(row, at, strict=True):
+        wish, weight = _wish(grid, x, v)
+        pools.append([(wish - offset) * weight, weight, 1])
+        while len(pools) > 1 and pools[-2][0] * pools[-1][1] >= pools[-1][0] * pools[-2][1]:
+            total, weight, count = pools.pop()
+            pools[-1] = [pools[-1][0] + total, pools[-1][1] + weight, pools[-1][2] + count]
+    i = 0
+    for total, weight, count in pools:
+        for _ in range(int(count)):
+            x[row[i]] = total / weight + at[i]
+            i += 1
+
+
+def _wish(grid: Grid, x: list[float], v: int) -> tuple[float, float]:
+    """Returns where a cell wants to be, and how much."""
+    total = weight = 0.0
+    for k in grid.above[v]:
+        pull = PULL[grid.pull[k]]
+        total += pull * (x[grid.upper[k]] + grid.leave[k] - grid.enter[k])
+        weight += pull
+    for k in grid.below[v]:
+        pull = PULL[grid.pull[k]]
+        total += pull * (x[grid.lower[k]] + grid.enter[k] - grid.leave[k])
+        weight += pull
+    return (total / weight, weight) if weight else (x[v], 0.1)
+
+
+def _whole(grid: Grid, x: list[float], gaps: list[list[int]]) -> list[int]:
+    """Rounds to whole pixels without bringing neighbours too near."""
+    out = [int(a // 1) for a in x]
+    for row, apart in zip(grid.rows, gaps, strict=True):
+        for a, b, step in zip(row, row[1:], apart, strict=False):
+            out[b] = max(out[b], out[a] + step)
     return out

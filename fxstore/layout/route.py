@@ -1,6 +1,19 @@
-"""Heights and polylines of a block whose cells have their x.
+r"""One block laid out: rows, order, x, then heights and polylines.
 
-Within a row a wire runs straight down, in its own cell. It only slants between two rows, where there are no boxes.
+Within a row a wire runs straight down, in its own cell. It only slants between two rows, where there are no boxes::
+
+      ┌────┐
+      │ a  │   row 0
+      └─┬──┘
+        │      ── lower border of row 0
+         \        slant
+          │    ── upper border of row 1
+      ┌─┐ │
+      │b│ │ lane
+      └─┘ │
+
+So no wire crosses a box, whatever the order and the x are. A block with more long wires than can be ordered in time is
+drawn another way (``tangle``). Time is linear in the grid's cells and links, besides ordering.
 """
 
 from __future__ import annotations
@@ -9,14 +22,11 @@ from itertools import accumulate
 
 import numpy as np
 
-from fxstore.layout.contract import Contracted
 from fxstore.layout.crossing import candidate_rows
-from fxstore.layout.grid import SPINE, Grid, build_grid
-from fxstore.layout.order import Lists
+from fxstore.layout.grid import SPINE, Contracted, Grid, build_grid
+from fxstore.layout.model import GAP_ASIDE, GAP_BLOCKS, GAP_PORTS, GAP_Y, HEAD, LANE, PAD, Lists, Problem, Shape
 from fxstore.layout.place import place_cells
-from fxstore.layout.problem import Problem, Shape
 from fxstore.layout.rows import assign_rows
-from fxstore.layout.spacing import GAP_ASIDE, GAP_BLOCKS, GAP_PORTS, GAP_Y, HEAD, LANE, PAD
 from fxstore.layout.tangle import solve_tangle
 
 MOST_LANES = 3500
@@ -25,6 +35,7 @@ MOST_PASSED = 100_000
 """So is one whose wires, those of one lane each by itself, pass more rows than so many."""
 
 TOP, MIDDLE, BOTTOM = 0, 1, 2
+"""Where a cell lies in a taller row, in halves of the room that is left."""
 
 
 Orders = dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[int, Lists]]

@@ -1,4 +1,19 @@
-"""The row of every cell of a block."""
+r"""The row of every cell of a block.
+
+1. *Longest path*: a cell stands one row below the lowest that it follows. It makes the fewest rows.
+2. *Tighten*: a cell with more users than inputs, or a tree of sources, moves down to its users: shorter wires.
+3. *Lift*: a cell with many weights has two of them in the row above it; others go higher where that is narrower.
+4. *Keep*: beside another drawing, what stood above something still does (``same_order``).
+5. *Fold*: a row that is much wider than a screen is broken into several.
+
+::
+
+    w1 w2 w3 w4          w3 w4
+      \ \ / /     ->    w1 w2
+        add                add
+
+The invariant after each step: every wire goes at least one row down. Each step is linear in cells and wires.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +22,21 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from fxstore.layout.levels import keeps_levels, level_rows
-from fxstore.layout.order import Lists
-from fxstore.layout.problem import Problem
-from fxstore.layout.spacing import GAP_X, GAP_Y
+from fxstore.layout.model import GAP_X, GAP_Y, Lists, Problem
+from fxstore.layout.same_order import keeps_levels, level_rows
 
 ROUNDS = 4
 """How often edges are shortened; more has no effect on real graphs."""
 SIDES = 2
-"""So many side inputs of a cell are in the row above it."""
+"""So many side inputs of a cell are in the row above it: one on either side of its stem."""
 LIFTS = 2
-"""The others are at most so many rows higher."""
+"""The others are at most so many rows higher, so that they are still seen with what takes them."""
 MOST_PASSED = 120
-"""Nothing is lifted past a row with a taller cell."""
+"""Nothing is lifted past a row with a cell of more pixels: its wire would be longer than what it saves."""
 WHOLE_ROW = 3000
-"""A row up to this wide is never folded."""
+"""A row up to this many pixels wide is never folded: two screens."""
 ROW_WIDTH = 1500
-"""Folded rows are at least about this wide."""
+"""Folded rows are at least about this many pixels wide: one screen."""
 ROW_SHARE = 1.5
 """Folded rows are about so many times as wide as a square that would hold the block's items."""
 

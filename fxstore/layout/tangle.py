@@ -1,8 +1,18 @@
 """A block of more wires than lanes can be ordered for: rows, and all longer wires beside them.
 
 No model looks like that; random graphs do. Boxes are packed in rows, ordered by barycentres. A wire to the next row is
-drawn straight; a longer one runs down a track at the left or the right end of the rows. So the time is linear in nodes
-and wires, and no wire crosses a box.
+drawn straight; a longer one runs down a track at the left or the right end of the rows::
+
+    │ ┌─┐ ┌─┐ ┌─┐
+    ├─┘a│ │b│ │c├─┐      a and c have wires that pass a row: on tracks
+    │ └─┘ └┬┘ └─┘ │
+    │     ┌┴┐     │      b's next row is near: a straight wire
+    │     │d│     │
+    └─┐   └─┘   ┌─┘
+     ┌┴┐       ┌┴┐
+
+So the time is linear in nodes and wires, and no wire crosses a box. Tracks are numbered as intervals are coloured, with
+as few as can be (a sweep with a heap of free ones).
 """
 
 from __future__ import annotations
@@ -11,11 +21,8 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from fxstore.layout.order import Longs, Marks
-from fxstore.layout.problem import Problem, Shape
-from fxstore.layout.spacing import GAP_PORTS, GAP_X, GAP_Y, HEAD, LANE, PAD
+from fxstore.layout.model import GAP_PORTS, GAP_X, GAP_Y, HEAD, LANE, PAD, Doubles, Ints, Longs, Marks, Problem, Shape
 
 SWEEPS = 8
 """How often rows are sorted."""
@@ -66,7 +73,7 @@ def solve_tangle(problem: Problem, row: list[int]) -> Shape:
     )
 
 
-def _ordered(rows: Longs, width: Longs, ends: _Ends) -> npt.NDArray[np.float64]:
+def _ordered(rows: Longs, width: Longs, ends: _Ends) -> Doubles:
     """Returns keys that sort each row: where the neighbours of each cell are."""
     cells = len(rows)
     key = np.arange(cells, dtype=np.float64)
@@ -79,7 +86,7 @@ def _ordered(rows: Longs, width: Longs, ends: _Ends) -> npt.NDArray[np.float64]:
     return key
 
 
-def _pack(rows: Longs, key: npt.NDArray[np.float64], width: Longs) -> Longs:
+def _pack(rows: Longs, key: Doubles, width: Longs) -> Longs:
     """Returns the left border of each cell: rows in the order of the keys, centred around 0."""
     order = np.lexsort((key, rows))
     step = width[order] + GAP_X
@@ -144,7 +151,7 @@ def _corners(
     top: Longs,
     track: Longs,
     borders: tuple[Longs, Longs, int],
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+) -> tuple[Ints, Ints]:
     """Returns x and y of the corners of all wires, and where each wire's begin."""
     upper, lower, height = borders
     s, t = ends.source, ends.target

@@ -7,22 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fxstore.layout import draw
-from fxstore.layout.balance import balance, joins
-from fxstore.layout.contract import Contracted
-from fxstore.layout.crossing import candidate_rows
-from fxstore.layout.grid import Grid, build_grid
-from fxstore.layout.model import GAP_PARTS
-from fxstore.layout.modules import Modules
-from fxstore.layout.order import adjacency, against_flow, topological
+from fxstore.layout.blocks import Modules
+from fxstore.layout.crossing import balance, candidate_rows, joins, suggested_rows
+from fxstore.layout.drawing import pack
+from fxstore.layout.grid import Contracted, Grid, build_grid
+from fxstore.layout.model import GAP_PARTS, GAP_X, HEAD, LANE, PAD, Problem, Wire
 from fxstore.layout.ordering import Ordering
-from fxstore.layout.pack import pack
-from fxstore.layout.place import place_cells
-from fxstore.layout.problem import Problem, Wire
-from fxstore.layout.relax import relax_cells
+from fxstore.layout.place import place_cells, relax_cells
+from fxstore.layout.plan import adjacency, against_flow, beside_consumers, topological
 from fxstore.layout.rows import assign_rows
-from fxstore.layout.sources import beside_consumers
-from fxstore.layout.spacing import GAP_X, HEAD, LANE, PAD
-from fxstore.layout.sugiyama import suggested_rows
 
 EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
 
