@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fxstore.model_explorer.collection import Collection
-from fxstore.model_explorer.node_data import Coverage, Values
+from fxstore.model_explorer.overlays import Coverage, Values
 from fxstore.model_explorer.opening import query_of
 from fxstore.model_explorer.sync import Synced
 

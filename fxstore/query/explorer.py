@@ -12,9 +12,9 @@ from fxstore.errors import QueryError
 from fxstore.kinds import public_kinds
 from fxstore.model_explorer.collection import Collection, collection, step_collections
 from fxstore.model_explorer.names import escaped
-from fxstore.model_explorer.node_data import Coverage, Values, node_data
+from fxstore.model_explorer.overlays import Coverage, Values, node_data
 from fxstore.model_explorer.source import Edge, Row, Source
-from fxstore.model_explorer.steps import BUDGET
+from fxstore.model_explorer.views import BUDGET
 from fxstore.privacy import NODE_COLUMNS, attributes, is_public, plain
 from fxstore.query import hints
 from fxstore.query.session import Store

@@ -10,7 +10,7 @@ from typing import Any
 from fxstore.errors import QueryError, UsageError
 from fxstore.model_explorer.collection import Collection, collection, where
 from fxstore.model_explorer.export import compare_files
-from fxstore.model_explorer.node_data import Values, node_data
+from fxstore.model_explorer.overlays import Values, node_data
 from fxstore.model_explorer.sync import Synced, synced
 from fxstore.privacy import is_public, plain
 from fxstore.query import hints

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxstore.model_explorer import export
-from fxstore.model_explorer.steps import BUDGET
+from fxstore.model_explorer.views import BUDGET
 from fxstore.query.explorer import Options, exported
 from fxstore.query.explorer_compare import Place, compare
 

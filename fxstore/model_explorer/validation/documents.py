@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from fxstore.model_explorer.validation.checks import KINDS, Finding, Findings, quoted
 from fxstore.model_explorer.validation.graphs import check_collections
-from fxstore.model_explorer.validation.node_data import check_node_data, is_node_data
+from fxstore.model_explorer.validation.overlays import check_node_data, is_node_data
 from fxstore.model_explorer.validation.read import Graph, Reader, graph_of
 from fxstore.model_explorer.validation.sync import check_sync
 
