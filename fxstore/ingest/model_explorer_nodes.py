@@ -13,8 +13,7 @@ from fxstore.ingest.described import Node, Use
 from fxstore.ingest.names import op_type
 from fxstore.ingest.torchlens_files import refined
 from fxstore.ingest.typed_json import each, member, optional, typed
-from fxstore.model_explorer.names import modules_of, unescaped
-from fxstore.model_explorer.parts import is_part
+from fxstore.model_explorer.names import is_part, modules_of, unescaped
 
 Row = dict[str, object]
 _SHAPE: Final = re.compile(r"^(?:torch\.)?([a-z]\w*)\[(.*)\]$")

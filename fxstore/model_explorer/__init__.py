@@ -1,4 +1,13 @@
-"""Model Explorer's files: collections of graphs, node data and sync files; built from plain data, checked, served."""
+"""Model Explorer's files: graphs, node data and sync files, built from plain data, checked and served.
+
+::
+
+    rows of the store ─▶ Source ─▶ graph_of ─▶ collection ─▶ export ─▶ files ─▶ serving ─▶ the app
+                         source    graph       collection,            │
+                                               views, overlays        └▶ validation: what would the app lose?
+
+The query package reads the rows (``query/explorer.py``), ingest reads such files (``ingest/model_explorer.py``).
+"""
 
 from __future__ import annotations
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fxstore.model_explorer.graph import Graph, graph_of
-from fxstore.model_explorer.rolled import rolled
 from fxstore.model_explorer.source import Source
-from fxstore.model_explorer.views import BUDGET, Step, stepped_module, steps_of, within_budget
+from fxstore.model_explorer.views import BUDGET, Step, rolled, stepped_module, steps_of, within_budget
 
 
 @dataclass

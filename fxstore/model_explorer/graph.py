@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fxstore.model_explorer.cycles import feedback
-from fxstore.model_explorer.names import INPUTS, OUTPUTS, attribute, escaped, namespace, node_ids
-from fxstore.model_explorer.parts import in_parts, is_part
-from fxstore.model_explorer.source import HELD, Edge, Row, Source, attrs_of, calls_of, values_of
+from fxstore.model_explorer.names import INPUTS, OUTPUTS, attribute, escaped, in_parts, is_part, namespace, node_ids
+from fxstore.model_explorer.source import HELD, Edge, Row, Source, attrs_of, calls_of, feedback, values_of
 
 Json = dict[str, Any]
 _LONGEST: Final = 400
@@ -39,16 +37,11 @@ class Graph:
     notes: list[str] = field(default_factory=list)
 
 
-def keys_of(nodes: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Returns what nodes are called by in their ids: operators by module and operator, others by role and name.
+def key_of(row: Row) -> tuple[str, ...]:
+    """Returns what a node is called by in its id: an operator by module and operator, any other by role and name.
 
     So a node keeps its id when nodes are added elsewhere, whatever the compiler numbers them.
     """
-    return [key_of(row) for row in nodes]
-
-
-def key_of(row: Row) -> tuple[str, ...]:
-    """Returns what one node is called by."""
     if row.get("key") is not None:
         return tuple(row["key"])
     if row["op"] in ("placeholder", "output", "get_attr"):
@@ -59,19 +52,20 @@ def key_of(row: Row) -> tuple[str, ...]:
 
 def graph_of(source: Source) -> Graph:
     """Returns a graph of a collection."""
-    ids = node_ids(keys_of(source.nodes))
+    ids = node_ids(map(key_of, source.nodes))
     modules, notes = _namespaces(source)
     places, parts, said = in_parts(modules)
     notes += said
     uses: dict[int, list[Edge]] = defaultdict(list)
     back = feedback(source.edges)
+    ports: Counter[int] = Counter()
     for edge in source.edges:
+        ports[edge.src] = max(ports[edge.src], edge.port + 1)
         if edge not in back:
             uses[edge.dst].append(edge)
-    ports = ports_used(source.edges)
     clipped: Counter[str] = Counter()
     nodes = [
-        _node(row, ids, place, uses.get(i, ()), ports.get(i, 0), source.calls.get(i, ()), clipped, i)
+        _node(row, ids, place, uses.get(i, ()), ports[i], source.calls.get(i, ()), clipped, i)
         for i, (row, place) in enumerate(zip(source.nodes, places, strict=True))
     ]
     if back:
@@ -97,14 +91,6 @@ def _recorded(source: Source) -> str:
     operators = [row for row in source.nodes if row["op"] not in ("placeholder", "get_attr", "output", "boundary")]
     known = sum(row["module_path"] is not None for row in operators)
     return f"the module's path, recorded for {known} of {len(operators)} operators"
-
-
-def ports_used(edges: Sequence[Edge]) -> dict[int, int]:
-    """Returns the number of ports that a node must have for its users, by position."""
-    found: dict[int, int] = {}
-    for edge in edges:
-        found[edge.src] = max(found.get(edge.src, 0), edge.port + 1)
-    return found
 
 
 def _overlay(edges: Sequence[Edge], ids: Sequence[str]) -> Json:
@@ -163,7 +149,7 @@ def _common(places: Sequence[str]) -> str:
 
 def _rows(source: Source, modules: Sequence[str], places: Sequence[str]) -> dict[str, dict[str, str]]:
     """Returns a row for each layer; where one stands in a part, it is its module's."""
-    rows = group_rows(source.nodes, modules)
+    rows = _group_rows(source.nodes, modules)
     if modules == places:
         return rows
     found: dict[str, dict[str, str]] = {}
@@ -175,7 +161,7 @@ def _rows(source: Source, modules: Sequence[str], places: Sequence[str]) -> dict
     return found
 
 
-def group_rows(nodes: Sequence[Row], places: Sequence[str]) -> dict[str, dict[str, str]]:
+def _group_rows(nodes: Sequence[Row], places: Sequence[str]) -> dict[str, dict[str, str]]:
     """Returns what is known of each namespace: how many nodes it holds, and of a module its path, type and call."""
     counts: Counter[str] = Counter()
     for place in places:
@@ -199,27 +185,27 @@ def _node(
     clipped: Counter[str],
     position: int,
 ) -> Json:
-    edges, inputs = edges_of(uses, ids)
-    node: Json = {"id": ids[position], "label": label_of(row), "namespace": place}
+    edges, inputs = _edges(uses, ids)
+    node: Json = {"id": ids[position], "label": _label(row), "namespace": place}
     if calls:
         node["subgraphIds"] = list(calls)
-    node["attrs"] = [{"key": key, "value": value} for key, value in attributes(row, clipped)]
+    node["attrs"] = [{"key": key, "value": value} for key, value in _attributes(row, clipped)]
     if edges:
         node["incomingEdges"], node["inputsMetadata"] = edges, inputs
-    outputs = outputs_of(row, ports)
+    outputs = _outputs(row, ports)
     if outputs:
         node["outputsMetadata"] = outputs
     return node
 
 
-def label_of(row: Row) -> str:
+def _label(row: Row) -> str:
     """Returns the short name that stands on a box: the operator, for what is none its role."""
     held = row["op"] in ("placeholder", "get_attr", "output")
     columns = ("role", "op") if held else ("op_type", "target", "op", "name")
     return next((str(row[name]) for name in columns if row[name] and str(row[name]).strip()), "?")
 
 
-def edges_of(uses: Sequence[Edge], ids: Sequence[str]) -> tuple[list[Json], list[Json]]:
+def _edges(uses: Sequence[Edge], ids: Sequence[str]) -> tuple[list[Json], list[Json]]:
     """Returns a node's incoming edges, no two of them alike, and the name of each argument."""
     edges: list[Json] = []
     names: dict[str, str] = {}
@@ -237,17 +223,17 @@ def edges_of(uses: Sequence[Edge], ids: Sequence[str]) -> tuple[list[Json], list
     return edges, tags
 
 
-def outputs_of(row: Row, ports: int) -> list[Json]:
+def _outputs(row: Row, ports: int) -> list[Json]:
     """Returns dtype and shape of each output; outputs that are used are declared even where nothing is known."""
     values = values_of(row)
     values += [(None, None)] * (ports - len(values))
     return [
-        {"id": str(port), "attrs": [{"key": key, "value": text} for key, text in described(dtype, shape)]}
+        {"id": str(port), "attrs": [{"key": key, "value": text} for key, text in _described(dtype, shape)]}
         for port, (dtype, shape) in enumerate(values)
     ]
 
 
-def described(dtype: str | None, shape: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+def _described(dtype: str | None, shape: Sequence[str] | None) -> Iterator[tuple[str, str]]:
     """Yields what is known of one value."""
     if dtype is not None:
         yield "dtype", str(dtype)
@@ -255,7 +241,7 @@ def described(dtype: str | None, shape: Sequence[str] | None) -> Iterator[tuple[
         yield "shape", f"[{', '.join(map(str, shape))}]"
 
 
-def attributes(row: Row, clipped: Counter[str]) -> Iterator[tuple[str, str]]:
+def _attributes(row: Row, clipped: Counter[str]) -> Iterator[tuple[str, str]]:
     """Yields a node's attributes, short and only those that there are; counts what is cut short."""
     for key, column in _COLUMNS:
         if column != "module_call" or row[column] != 1:

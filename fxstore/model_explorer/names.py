@@ -1,14 +1,18 @@
-"""Names as Model Explorer takes them: every text becomes one that the app leaves as it is, and can be read back.
+"""Names as Model Explorer reads them: every text becomes one that the app does not change, and can be read back.
 
 The app splits namespaces at ``/`` and at ``;``, drops empty parts, joins parts around a backslash, builds ids of its
 own with ``___group___``, and keeps much in plain JavaScript objects, where ``__proto__`` vanishes and ``constructor``
 is already there. What is reserved is written as ``%`` and the hexadecimal digits of its UTF-8 bytes.
+
+A layer with more than 1,000 children gets layers of its own for parts of them (:func:`in_parts`). The app would split
+it itself, by a walk that does not reach every child and fails on long chains, into layers whose names may be taken.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -27,6 +31,11 @@ PROTOTYPE: Final = frozenset({
     "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
 })  # fmt: skip
 """Names that every JavaScript object has."""
+MOST: Final = 1000
+"""Children that the app lays out in one layer; it splits a layer with more into sections."""
+_PART: Final = 100
+"""Children of a part, as long as there are no more than MOST parts: the app lays out small layers much faster."""
+_NAME: Final = re.compile(r"children:\d+-\d+")
 
 
 def escaped(text: str) -> str:
@@ -63,7 +72,7 @@ def modules_of(namespace: str) -> list[tuple[str, int | None]]:
 
 
 def node_ids(keys: Iterable[Sequence[str]]) -> list[str]:
-    """Returns the ids of a graph's nodes: the key, ``|`` and the how-manieth node of that key it is, from 1.
+    """Returns the ids of a graph's nodes: the key, ``|`` and the node's index among those of that key, from 1.
 
     Args:
         keys: What each node is called by, outermost part first, in the order of the graph.
@@ -93,3 +102,49 @@ def _decoded(codes: str) -> str:
         return raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return raw.decode("utf-8", "replace")
+
+
+def in_parts(places: Sequence[str]) -> tuple[list[str], dict[str, dict[str, str]], list[str]]:
+    """Puts the children of each large layer in parts, in their order.
+
+    A part is called by the places of its first and last child in the layer, ``children:1-100``; no module is, since a
+    colon stands in a module's name before its call alone.
+
+    Args:
+        places: The namespace of each node, in order.
+
+    Returns:
+        The namespaces with the parts in them, a row for each part, and a line for each layer that has some.
+    """
+    children: dict[str, dict[str, int]] = defaultdict(dict)
+    for i, place in enumerate(places):
+        parts = place.split("/") if place else []
+        for depth in range(len(parts) + 1):
+            layer, child = "/".join(parts[:depth]), parts[depth] if depth < len(parts) else f"/{i}"
+            children[layer].setdefault(child, len(children[layer]))
+    large = {layer: numbers for layer, numbers in children.items() if len(numbers) > MOST}
+    if not large:
+        return list(places), {}, []
+    rows: dict[str, dict[str, str]] = {}
+    notes = [f"{layer or 'the graph'} has {len(numbers)} children, shown in parts" for layer, numbers in large.items()]
+    return [_placed(place, i, large, rows) for i, place in enumerate(places)], rows, notes
+
+
+def is_part(name: str) -> bool:
+    """Tells whether a layer of that name is a part of the one around it."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _placed(place: str, node: int, large: dict[str, dict[str, int]], rows: dict[str, dict[str, str]]) -> str:
+    parts = place.split("/") if place else []
+    found: list[str] = []
+    for depth in range(len(parts) + 1):
+        layer, child = "/".join(parts[:depth]), parts[depth] if depth < len(parts) else f"/{node}"
+        if layer in large:
+            size = max(_PART, -(-len(large[layer]) // MOST))
+            first = large[layer][child] // size * size
+            found.append(f"children:{first + 1}-{min(first + size, len(large[layer]))}")
+            row = rows.setdefault("/".join(found), {"part of": layer or "the graph", "nodes": "0"})
+            row["nodes"] = str(int(row["nodes"]) + 1)
+        found += parts[depth : depth + 1]
+    return "/".join(found)

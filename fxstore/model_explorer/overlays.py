@@ -1,9 +1,13 @@
-"""Overlays as node data: a value and its colour for each node that has one, and a count of those that have none."""
+"""What is laid over graphs: node data (a value and a colour per node), and sync files (which node is which).
+
+Node data says of each graph how many nodes have a value, and counts those without one by reason. A sync set is a
+connected component of the pairs given, since the app knows a node in one set only.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,6 +24,8 @@ _PALETTE: Final = (
 )  # fmt: skip
 NOT_FINITE: Final = "not finite"
 NO_DATA: Final = "no data"
+
+Coverage = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -47,9 +53,6 @@ class Values:
         """What it is called in the app."""
         unit = f" ({self.unit})" if self.unit else ""
         return self.metric + unit if self.metric == self.overlay else f"{self.overlay}: {self.metric}{unit}"
-
-
-Coverage = dict[str, dict[str, Any]]
 
 
 def node_data(given: Values, collections: Sequence[Collection]) -> tuple[dict[str, Any], Coverage]:
@@ -81,7 +84,7 @@ def _results(
         texts = [given.texts[nid] for nid in nids if nid in given.texts]
         finite = [number for number in numbers if math.isfinite(number)]
         if finite and len(finite) == len(numbers):
-            results[node] = {"value": _worst(finite, given.better)}
+            results[node] = {"value": worst(finite, given.better)}
         elif numbers:
             reasons[NOT_FINITE] += 1
         elif texts:
@@ -91,7 +94,8 @@ def _results(
     return results, reasons
 
 
-def _worst(numbers: Sequence[float], better: str | None) -> float:
+def worst(numbers: Sequence[float], better: str | None) -> float:
+    """Returns the worst of some numbers: the least where higher is better, else the greatest."""
     return min(numbers) if better == "higher" else max(numbers)
 
 
@@ -115,3 +119,53 @@ def _colours(results: dict[str, dict[str, Any]], better: str | None) -> dict[str
         return {}
     low, high = (_BAD, _GOOD) if better == "higher" else (_GOOD, _BAD if better == "lower" else _MUCH)
     return {"gradient": [{"stop": 0, "bgColor": low}, {"stop": 1, "bgColor": high}]}
+
+
+@dataclass(frozen=True)
+class Synced:
+    """The nodes of two graphs in sets that share none.
+
+    Attributes:
+        entries: Node ids on the left and on the right, in the order of the left graph's nodes.
+        pairs: How many pairs were given.
+        merged: How many more pairs the sets hold: the app knows a node in one set only, so sets that overlap are one.
+    """
+
+    entries: list[tuple[list[str], list[str]]]
+    pairs: int
+    merged: int
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What the app reads. Without a counterpart, a node is marked, and nothing is selected for it."""
+        return {
+            "type": "sync_navigation",
+            "mappingEntries": [{"leftNodeIds": left, "rightNodeIds": right} for left, right in self.entries],
+            "disableMappingFallback": True,
+            "showDiffHighlights": True,
+        }
+
+    def __str__(self) -> str:
+        merged = f"; {self.merged:,} more pairs by merging sets that overlap" if self.merged else ""
+        return f"{self.pairs:,} pairs in {len(self.entries):,} sets{merged}"
+
+
+def synced(pairs: Iterable[tuple[str, str]]) -> Synced:
+    """Returns the connected components of pairs of nodes, (left, right)."""
+    distinct = list(dict.fromkeys(pairs))
+    parent: dict[tuple[int, str], tuple[int, str]] = {}
+
+    def root(node: tuple[int, str]) -> tuple[int, str]:
+        parent.setdefault(node, node)
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    for left, right in distinct:
+        parent[root((1, right))] = root((0, left))
+    sides: dict[tuple[int, str], tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for node in parent:
+        sides[root(node)][node[0]].append(node[1])
+    entries = list(sides.values())
+    return Synced(entries, len(distinct), sum(len(left) * len(right) for left, right in entries) - len(distinct))

@@ -18,8 +18,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from fxstore.errors import MissingExtraError, UsageError
-from fxstore.model_explorer.export import MANIFEST
-from fxstore.model_explorer.opening import BY_NODE_ID, BY_SYNC_FILE, query_of
+from fxstore.model_explorer.export import BY_NODE_ID, BY_SYNC_FILE, MANIFEST, query_of
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8080

@@ -1,15 +1,23 @@
-"""What a collection is built from: graphs as plain rows, whatever they were read from."""
+"""Graphs as plain rows, whatever they were read from, and which of their edges lead back.
+
+The app lays out graphs without cycles, and draws nothing that only a cycle leads to. So edges that close a cycle are
+taken out (:func:`feedback`) and drawn as an overlay. An edge that goes forwards in the graph's order closes none; the
+others are added one by one, and each that completes a cycle leads back. Cost: a walk for each of these edges.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 Row = Mapping[str, Any]
 HELD = frozenset({"parameter", "buffer", "constant"})
 """Roles of nodes that hold a value for whoever needs it, and stand in no module by themselves."""
+_MOST: Final = 2000
+"""So many edges against the order are looked at one by one, each with a walk; of more, all count as leading back."""
 
 
 @dataclass(frozen=True)
@@ -78,3 +86,33 @@ def values_of(row: Row) -> list[tuple[str | None, list[str] | None]]:
     if isinstance(outputs, list) and outputs:
         return [(one[0], one[1]) for one in outputs if isinstance(one, list) and len(one) == 2]
     return [(row["dtype"], row["shape"])] + [(None, None)] * (count - 1) if count else []
+
+
+def feedback(edges: Sequence[Edge]) -> set[Edge]:
+    """Returns edges without which a graph has no cycle, those that go against the order of its nodes alone."""
+    against = [edge for edge in edges if edge.src >= edge.dst]
+    if len(against) > _MOST:
+        return set(against)
+    after: dict[int, set[int]] = defaultdict(set)
+    for edge in edges:
+        if edge.src < edge.dst:
+            after[edge.src].add(edge.dst)
+    found = set()
+    for edge in against:
+        if _reaches(after, edge.dst, edge.src):
+            found.add(edge)
+        else:
+            after[edge.src].add(edge.dst)
+    return found
+
+
+def _reaches(after: dict[int, set[int]], start: int, end: int) -> bool:
+    seen, stack = {start}, [start]
+    while stack:
+        one = stack.pop()
+        if one == end:
+            return True
+        new = after[one] - seen if one in after else set()
+        seen |= new
+        stack += new
+    return False

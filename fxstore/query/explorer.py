@@ -158,7 +158,7 @@ def _facts(run: CommittedRun, stage: Mapping[str, Any], graph: Mapping[str, Any]
     }
     facts = {name: plain(str(value)) if public else str(value) for name, value in given.items() if value}
     facts["exported by"] = f"fxstore {metadata.version('fxstore')}"
-    facts["node ids"] = "module and operator, '|', and the how-manieth node of these in the graph it is"
+    facts["node ids"] = "module and operator, '|', and the index among these in the graph, from 1"
     return facts | ({"privacy": "public: without sources, code, texts and values"} if public else {})
 
 

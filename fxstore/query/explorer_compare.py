@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from fxstore.errors import QueryError, UsageError
 from fxstore.model_explorer.collection import Collection, collection, where
-from fxstore.model_explorer.export import compare_files
-from fxstore.model_explorer.overlays import Values, node_data
-from fxstore.model_explorer.sync import Synced, synced
+from fxstore.model_explorer.export import compare_files, run_files
+from fxstore.model_explorer.export import write as write_files
+from fxstore.model_explorer.overlays import Synced, Values, node_data, synced, worst
+from fxstore.model_explorer.views import BUDGET
 from fxstore.privacy import is_public, plain
 from fxstore.query import hints
-from fxstore.query.explorer import Options, sources_of, values_of_run
+from fxstore.query.explorer import Options, exported, sources_of, values_of_run
 from fxstore.query.joining import bridges, joined
 from fxstore.query.session import Store
 from fxstore.query.stored import sync_sets
@@ -146,14 +148,41 @@ def _change(left: Values, right: Values, sides: Sequence[_Side], sets: Synced, g
     found: dict[int, float] = {}
     for entry in sets.entries:
         members = [[nids[i][node] for node in nodes if node in nids[i]] for i, nodes in enumerate(entry)]
-        numbers = [_worst(values, own) for values, own in zip((left, right), members, strict=True)]
-        if numbers[0] is not None and numbers[1] is not None:
-            found.update(dict.fromkeys((*members[0], *members[1]), numbers[1] - numbers[0]))
+        before, after = (
+            [values.values[nid] for nid in own if nid in values.values]
+            for values, own in zip((left, right), members, strict=True)
+        )
+        if before and after:
+            change = worst(after, right.better) - worst(before, left.better)
+            found.update(dict.fromkeys((*members[0], *members[1]), change))
     missing = {nid: "no number on one side" for own in nids for nid in own.values() if nid not in found}
     return replace(right, overlay="right less left", values=found, texts={}, missing=missing)
 
 
-def _worst(values: Values, nids: Iterable[int]) -> float | None:
-    numbers: Mapping[int, float] = values.values
-    own = [numbers[nid] for nid in nids if nid in numbers]
-    return (min(own) if values.better == "higher" else max(own)) if own else None
+def write(
+    store: Store,
+    run: str | None,
+    path: Path,
+    *,
+    stages: Sequence[str] | None = None,
+    overlays: Sequence[str] | None = None,
+    steps: str | None = None,
+    budget: int = BUDGET,
+    privacy: str | None = None,
+    compare_with: Sequence[Place] | None = None,
+    metric: str | None = None,
+) -> None:
+    """Writes a run into a new folder, or two stages beside each other.
+
+    Args:
+        stages: As :class:`fxstore.query.explorer.Options` has it; so are ``overlays`` to ``privacy``.
+        compare_with: Left and right, each a run (None for ``run``) and a stage.
+        metric: What is compared, of a comparison.
+    """
+    options = Options(stages, overlays, steps, budget, privacy)
+    if compare_with is None:
+        found = exported(store, run, options)
+        write_files(path, run_files(found.run, found.main, found.steps, found.overlays))
+        return
+    left, right = ((run if own is None else own, stage) for own, stage in compare_with)
+    write_files(path, compare(store, left, right, options, metric))

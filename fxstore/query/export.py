@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.errors import UsageError
-from fxstore.query import debugger, explorer_files, hints, pictures, text
+from fxstore.query import debugger, explorer_compare, hints, pictures, text
 from fxstore.query.engine import RELATIONS
 from fxstore.store import parquet
 
@@ -137,6 +137,6 @@ FORMATS: Final[dict[str, Write]] = {
     "csv": _folder("csv", _text_of("csv")),
     "json": _folder("json", _text_of("json")),
     "debugger": debugger.write,
-    "model-explorer": explorer_files.write,
+    "model-explorer": explorer_compare.write,
     **{form: partial(pictures.write, form) for form in PICTURES},
 }

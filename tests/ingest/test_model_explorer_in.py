@@ -12,9 +12,8 @@ from hypothesis import given, settings
 
 import fxstore
 from fxstore.ingest import adapters, model_explorer
-from fxstore.model_explorer.cycles import feedback
 from fxstore.model_explorer.graph import graph_of
-from fxstore.model_explorer.source import Source
+from fxstore.model_explorer.source import Source, feedback
 from fxstore.records import Graph
 from tests.ingest.test_graph_json import rows, vendor_adapter, write
 from tests.model_explorer.sources import hostile_sources

@@ -45,7 +45,7 @@ def test_each_use_of_a_value_is_an_edge_or_leads_back(given_source: Source) -> N
 
 def _repeated(given_source: Source) -> int:
     """How many edges stand twice; of those that lead back, a set knows each once."""
-    from fxstore.model_explorer.cycles import feedback
+    from fxstore.model_explorer.source import feedback
 
     back = feedback(given_source.edges)
     forward = [edge for edge in given_source.edges if edge not in back]

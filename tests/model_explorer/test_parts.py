@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fxstore.model_explorer import validate
 from fxstore.model_explorer.graph import graph_of
-from fxstore.model_explorer.parts import MOST, in_parts, is_part
+from fxstore.model_explorer.names import MOST, in_parts, is_part
 from fxstore.model_explorer.source import Source
 from tests.model_explorer.judge import Judge
 from tests.model_explorer.sources import row, source

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fxstore import Store, connect
 from fxstore.errors import QueryError, UsageError
 from fxstore.model_explorer import validate
-from fxstore.model_explorer.sync import synced
+from fxstore.model_explorer.overlays import synced
 from tests.conftest import Demo
 from tests.model_explorer.judge import Judge
 from tests.query.conftest import tiny

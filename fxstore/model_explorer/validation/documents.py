@@ -1,20 +1,30 @@
-"""Which kind of file a document is, and the checks for it."""
+"""Which kind of file a document is, and the checks of the file: its values, its graphs, the calls between them.
+
+One pass per graph: :func:`check_nodes`, :func:`check_edges`, :func:`check_layers`. Node data and sync files are checked
+against the graphs of other files, if there are any.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from fxstore.model_explorer.validation.checks import KINDS, Finding, Findings, quoted
-from fxstore.model_explorer.validation.graphs import check_collections
-from fxstore.model_explorer.validation.overlays import check_node_data, is_node_data
+from fxstore.model_explorer.names import PROTOTYPE
+from fxstore.model_explorer.validation.checks import KINDS, Finding, Findings, listed, quoted
+from fxstore.model_explorer.validation.edges import check_edges, check_layers
+from fxstore.model_explorer.validation.nodes import check_nodes
+from fxstore.model_explorer.validation.overlays import check_node_data, check_sync, is_node_data
 from fxstore.model_explorer.validation.read import Graph, Reader, graph_of
-from fxstore.model_explorer.validation.sync import check_sync
 
 Kind = Literal["graphs", "node data", "sync"]
 _EXACT: Final = 2**53
 _DEEPEST: Final = 500
+
+_MOST_WAYS: Final = 10_000
+_MOST_LAYERS: Final = 1000
+_MOST_TEXT: Final = 50_000_000
 
 
 def validate(
@@ -109,3 +119,61 @@ def _graphs(collection: dict[str, Any], key: str, findings: Findings) -> list[Gr
     if collection.get(key) is None:
         read.wrong(f"{key} of a collection", list, None)
     return [graph_of(row, findings) for row in read.rows(collection, key, "a collection")]
+
+
+def check_collections(collections: Sequence[Sequence[Graph]], findings: Findings) -> None:
+    """Checks all graphs of a file."""
+    seen: set[str] = set()
+    for graphs in collections:
+        for graph in graphs:
+            if not graph.id:
+                findings.add("bad_graph_id", "the id of a graph is empty", graph.id)
+            elif graph.id in PROTOTYPE:
+                findings.add("bad_graph_id", "every JavaScript object has that name", graph.id)
+            if graph.id in seen:
+                findings.add("duplicate_graph_id", "a graph before it has this id", graph.id)
+            seen.add(graph.id)
+            # The app names each layer with all those around it, so deep ones are much text.
+            given = {node.namespace: node.namespace.count("/") for node in graph.nodes}
+            deepest, text = max(given.values(), default=0), sum(len(name) * depth for name, depth in given.items())
+            if deepest > _MOST_LAYERS or text > _MOST_TEXT:
+                findings.add("deep_namespace", f"{deepest} layers in each other, {len(given)} namespaces", graph.id)
+                continue
+            check_nodes(graph, findings)
+            check_edges(graph, findings)
+            check_layers(graph, findings)
+        _check_calls(graphs, findings)
+
+
+def _check_calls(graphs: Sequence[Graph], findings: Findings) -> None:
+    calls: dict[str, dict[str, None]] = {graph.id: {} for graph in graphs}
+    for graph in graphs:
+        for node in graph.nodes:
+            missing = [called for called in node.subgraphs if called not in calls]
+            if missing:
+                findings.add("unresolved_subgraph", f"it leads to {listed(missing)}", graph.id, node.id)
+            calls[graph.id].update((called, None) for called in node.subgraphs if called in calls)
+    ways = dict(_ways(calls))
+    for name in calls:
+        if name not in ways:
+            findings.add("graph_cycle", f"it leads to {listed(calls[name])}", name)
+    if sum(ways.values()) > _MOST_WAYS:
+        most = max(ways, key=lambda name: ways[name])
+        count = ways[most] if ways[most] < 10**9 else "more than a thousand million"
+        findings.add("graph_paths", f"{count} ways lead to {quoted(most)}", most)
+
+
+def _ways(calls: Mapping[str, Mapping[str, None]]) -> Iterator[tuple[str, int]]:
+    """Yields each graph that no cycle leads to, with how many ways lead to it from those that nothing leads to."""
+    waiting = Counter(called for found in calls.values() for called in found)
+    ways = dict.fromkeys(calls, 0)
+    ready = [name for name in calls if not waiting[name]]
+    ways.update(dict.fromkeys(ready, 1))
+    while ready:
+        name = ready.pop()
+        yield name, ways[name]
+        for called in calls[name]:
+            ways[called] += ways[name]
+            waiting[called] -= 1
+            if not waiting[called]:
+                ready.append(called)

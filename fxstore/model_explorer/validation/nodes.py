@@ -1,7 +1,12 @@
-"""Checks of nodes by themselves: ids, namespaces, labels, attributes, what is said of inputs and outputs."""
+"""Checks of single nodes: ids, namespaces, labels, attributes, metadata of inputs and outputs.
+
+The functions that ``read`` and ``show`` texts do what the app does with them; a text that comes out changed is a
+finding.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
@@ -9,19 +14,20 @@ from typing import Final
 from fxstore.model_explorer.names import PROTOTYPE
 from fxstore.model_explorer.validation.checks import Findings, listed, quoted
 from fxstore.model_explorer.validation.read import Graph, Node, Pair, Port
-from fxstore.model_explorer.validation.texts import (
-    LAYER,
-    SETTER,
-    TAG,
-    VALUES,
-    layers_of,
-    read_namespace,
-    shown_attribute,
-    shown_metadata,
-)
 
 HIDDEN: Final = ("Const", "no_value", "pseudo_const", "pseudo_qconst", "ReadVariableOp")
 """Labels that the app hides unless a user or the graph says otherwise."""
+LAYER: Final = "___group___"
+"""What the app appends to a namespace for the id of its layer."""
+VALUES: Final = "__value"
+"""The attribute whose value the app shows with the inputs that it feeds."""
+TAG: Final = "__tensor_tag"
+"""The key of an output or input that the app shows as its name."""
+SETTER: Final = "__proto__"
+"""The one key under which a JavaScript object holds nothing."""
+_ESCAPED: Final = "___escaped_slash___"
+_DENSE: Final = re.compile(r"dense<([^>]*)>")
+_DIMENSION: Final = re.compile(r"(\d|\?)x")
 
 
 def check_nodes(graph: Graph, findings: Findings) -> None:
@@ -142,3 +148,32 @@ def _check_ports(side: str, ports: Sequence[Port], node: Node, graph: str, findi
             if text != value:
                 said = f"{what}: {quoted(key)}: {quoted(value)} reads {quoted(text)}"
                 findings.add("changed_text", said, graph, node.id)
+
+
+def read_namespace(namespace: str) -> str:
+    """Returns the namespace that the app takes for one: what stands behind the last semicolon."""
+    parts = [part for part in namespace.split(";") if part]
+    return parts[-1] if len(parts) > 1 else namespace
+
+
+def layers_of(namespace: str) -> list[str]:
+    """Returns the names of the layers that a namespace leads through; a backslash keeps a slash in a name."""
+    parts = namespace.replace("\\/", _ESCAPED).split("/")
+    return [part.replace(_ESCAPED, "\\/") for part in parts if part]
+
+
+def shown_attribute(key: str, value: str) -> str:
+    """Returns the text that the app shows of an attribute."""
+    if key == VALUES:
+        return value
+    if value.startswith("dense<") and (match := _DENSE.match(value)):
+        return match[1]
+    return value.replace('"', "") or "<empty>"
+
+
+def shown_metadata(key: str, value: str) -> tuple[str, str]:
+    """Returns the key and the text that the app shows of an output or input."""
+    if key != "tensor_shape":
+        return key, value
+    text = value.replace("tensor<", "", 1).replace(">", "", 1).replace("*", "\u2217", 1)
+    return "shape", _DIMENSION.sub(r"\1 x ", text)

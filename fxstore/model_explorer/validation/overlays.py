@@ -1,18 +1,21 @@
-"""Checks of node data: whose it is, what the app makes of its values and colours."""
+"""Checks of what is laid over graphs: node data, its values and colours, and sync files."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fxstore.model_explorer.names import PROTOTYPE
 from fxstore.model_explorer.validation.checks import Findings, listed, quoted
+from fxstore.model_explorer.validation.nodes import SETTER
 from fxstore.model_explorer.validation.read import Graph, Reader
 
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}|[a-zA-Z]+")
 _OWN: Final = "results"
+
+_SIDES: Final = ("leftNodeIds", "rightNodeIds")
 
 
 def is_node_data(document: Mapping[str, Any]) -> bool:
@@ -97,3 +100,35 @@ def _check_keys(keys: Sequence[str], name: str | None, graphs: Sequence[Graph], 
             findings.add("unknown_node", "no node has that id, nor an output of that name", name, key)
         elif len(owners) > 1 and key in named:
             findings.add("ambiguous_key", f"it names {listed(sorted(owners))}", name, key)
+
+
+def check_sync(document: Mapping[str, Any], graphs: Sequence[Sequence[Graph]], findings: Findings) -> None:
+    """Checks a sync file; against the graphs of the left pane and of the right one, where there are any."""
+    read = Reader(findings)
+    if document.get("mappingEntries") and document.get("mapping"):
+        findings.add("shape", "holds mappingEntries and mapping, and the app reads the first only")
+    entries = list(_entries(document, read))
+    for side, place in enumerate(_SIDES):
+        known = {node.id for graph in (graphs[min(side, len(graphs) - 1)] if graphs else ()) for node in graph.nodes}
+        for name, count in Counter(name for entry in entries for name in set(entry[side])).items():
+            if count > 1:
+                findings.add("overlapping_sets", f"{count} entries name it in {place}", None, name)
+            if name == SETTER:
+                findings.add("bad_node_id", "JavaScript holds nothing under that name", None, name)
+            if known and name not in known:
+                findings.add("unknown_node", f"{place} names it", None, name)
+    for left, right in entries:
+        if not left or not right:
+            findings.add("empty_set", f"that of {listed(left or right)}")
+
+
+def _entries(document: Mapping[str, Any], read: Reader) -> list[tuple[list[str], list[str]]]:
+    if document.get("mappingEntries") is not None:
+        rows = list(read.rows(document, "mappingEntries", "the file"))
+        for row in rows:
+            for side in _SIDES:
+                if row.get(side) is None:
+                    read.wrong(f"{side} of an entry", list, None)
+        return [(read.texts(row, _SIDES[0], "an entry"), read.texts(row, _SIDES[1], "an entry")) for row in rows]
+    mapping = read.take(document, "mapping", dict, "the file", needed=True) or {}
+    return [([left], [right]) for left in mapping if (right := read.take(mapping, left, str, "mapping", needed=True))]

@@ -11,6 +11,8 @@ from fxstore.model_explorer.validation.checks import KINDS, Findings, quoted
 _T = TypeVar("_T")
 Pair = tuple[str, object]
 
+_ENDS = ("sourceNodeId", "targetNodeId")
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -202,6 +204,3 @@ def _overlays(row: Mapping[str, Any], read: Reader) -> Iterator[tuple[str, str, 
                     ends = [read.take(edge, end, str, "an edge of an overlay", needed=True) for end in _ENDS]
                     if ends[0] is not None and ends[1] is not None:
                         yield name, ends[0], ends[1]
-
-
-_ENDS = ("sourceNodeId", "targetNodeId")
