@@ -1,5 +1,11 @@
 """The names of the fx_viewer RFC, over the same ingest, links and page.
 
+::
+
+    sources ─▶ capture ─▶ GraphNode.info ─▶ labels, layers ─▶ drawing ─▶ payload ─▶ JSON, script, page
+               (ingest and link in a                            exporter, compare
+               store that leaves nothing)
+
 >>> from fxstore.fx_viewer import FXGraphCompareExporter, FXGraphExporter
 >>> FXGraphCompareExporter(  # doctest: +SKIP
 ...     {"Float": FXGraphExporter(float_gm), "Quantized": FXGraphExporter(quantized_gm)}
@@ -10,10 +16,14 @@ from __future__ import annotations
 
 from fxstore.fx_viewer.color_rules import CategoricalColorRule, ColorRule, NumericColorRule, color_rule
 from fxstore.fx_viewer.compare import FXGraphCompareExporter
-from fxstore.fx_viewer.etrecord import build_compare_from_etrecord, export_etrecord_to_html
+from fxstore.fx_viewer.etrecord import (
+    build_compare_from_etrecord,
+    export_etrecord_to_html,
+    export_fx_viewer_html_from_graphs,
+    install_inspector_hook,
+)
 from fxstore.fx_viewer.exporter import FXGraphExporter
 from fxstore.fx_viewer.extension import GraphExtension
-from fxstore.fx_viewer.inspector import export_fx_viewer_html_from_graphs, install_inspector_hook
 from fxstore.fx_viewer.models import (
     BaseGraphPayload,
     GraphBlock,

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from fxstore import extensions
 from fxstore.errors import UsageError
-from fxstore.fx_viewer.models import Legend
-from fxstore.fx_viewer.plain import non_finite, number_of, text_of
+from fxstore.fx_viewer.models import Legend, non_finite, number_of, text_of
 
 RuleType = Callable[..., "ColorRule"]
 NodesData = Mapping[str, Mapping[str, Any]]

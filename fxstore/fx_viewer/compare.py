@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fxstore.fx_viewer.capture import Captured, capture
-from fxstore.fx_viewer.exporter import FXGraphExporter, payloads, write_html, write_json
-from fxstore.render import embedded
-from fxstore.render.page import inline
+from fxstore.fx_viewer.exporter import Exporter, FXGraphExporter, payloads
 
 SYNC_MODES: Final = ("auto", "id", "layer", "none")
 
 
-class FXGraphCompareExporter:
+class FXGraphCompareExporter(Exporter):
     """Shows any number of graphs side by side, in the order given.
 
     Args:
@@ -80,26 +78,9 @@ class FXGraphCompareExporter:
             "state": {"activeExtensions": list(self._active_extensions), "colorBy": self._color_by},
         }
 
-    def export_json(self, output_path: str | os.PathLike[str]) -> None:
-        """Writes the payload; ``fxstore compare --payload`` makes a page of it again."""
-        write_json(output_path, self.generate_json_payload())
-
-    def export_js(self, container_id: str, *, runtime: bool = True) -> str:
-        """Returns a script that shows the graphs in the element of that id, on any page.
-
-        Args:
-            container_id: Id of the element.
-            runtime: Whether the script carries the viewer, 290 KB. Without it the page loads that itself, once for all
-                its graphs: :func:`fxstore.fx_viewer.runtime_js`.
-        """
-        return embedded.script(self.generate_json_payload(), container_id, runtime)
-
     def export_html(self, output_html: str | os.PathLike[str] = "compare.html") -> None:
         """Writes a page that needs neither a network nor a server; an existing file is replaced."""
-        write_html(output_html, embedded.html(self.generate_json_payload(), self._title))
-
-    def _repr_html_(self) -> str:
-        return inline(embedded.html(self.generate_json_payload(), self._title))
+        self._write(output_html, self._page())
 
 
 def _checked(pairs: list[tuple[str, FXGraphExporter]]) -> list[tuple[str, FXGraphExporter]]:

@@ -1,28 +1,84 @@
-"""One graph: from its source to a payload, a page, a script."""
+"""One graph: from its source to a payload, a page, a script.
+
+Labels and layers are made first, since a box has room for all its lines. Then the panes are drawn, counterparts at
+equal heights as far as can be, and each pane's graphs are put side by side.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from fxstore.errors import nearest
-from fxstore.fx_viewer.capture import Captured, CapturedPane, Source, capture
+from fxstore.fx_viewer.capture import Captured, CapturedPane, Source, capture, live_infos, stored_infos
 from fxstore.fx_viewer.color_rules import ColorRule, applied, checked_rule
-from fxstore.fx_viewer.drawing import DrawnPane, draw_panes
 from fxstore.fx_viewer.extension import GraphExtension, checked_lines
-from fxstore.fx_viewer.infos import live_infos, stored_infos
-from fxstore.fx_viewer.models import BaseGraphPayload, GraphNode, GraphPayload
-from fxstore.fx_viewer.plain import text_of
+from fxstore.fx_viewer.models import (
+    BaseGraphPayload,
+    GraphBlock,
+    GraphEdge,
+    GraphNode,
+    GraphPart,
+    GraphPayload,
+    text_of,
+)
+from fxstore.layout import draw
+from fxstore.query.aligned import aligned
+from fxstore.query.drawings import drawn_modules, sides, sides_of
+from fxstore.query.stored import Sets, StoredGraph
 from fxstore.render import embedded
+from fxstore.render.boxes import lines_size
+from fxstore.render.model import DrawnGraph, Pane
 from fxstore.render.page import inline
 
+_APART = 60.0
+"""Pixels between two graphs of a pane."""
 
-class FXGraphExporter:
+
+class Exporter(ABC):
+    """What a graph and a comparison have in common: a payload, and the same payload as JSON, script or page."""
+
+    _title = "fxstore"
+
+    @abstractmethod
+    def generate_json_payload(self) -> dict[str, Any]:
+        """Returns what is shown, as ``payload.schema.json`` has it: the same for the same graphs in any process."""
+
+    def export_json(self, output_path: str | os.PathLike[str]) -> None:
+        """Writes the payload; ``fxstore compare --payload`` makes a page of it again."""
+        self._write(output_path, json.dumps(self.generate_json_payload(), indent=1, allow_nan=False))
+
+    def export_js(self, container_id: str, *, runtime: bool = True) -> str:
+        """Returns a script that shows the payload in the element of that id, on any page.
+
+        Args:
+            container_id: Id of the element.
+            runtime: Whether the script carries the viewer, 290 KB. Without it the page loads that itself, once for all
+                its graphs: :func:`fxstore.fx_viewer.runtime_js`.
+        """
+        return embedded.script(self.generate_json_payload(), container_id, runtime)
+
+    def _page(self) -> str:
+        return embedded.html(self.generate_json_payload(), self._title)
+
+    def _write(self, path: str | os.PathLike[str], text: str) -> None:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        print(f"Wrote {os.fspath(path)}")
+
+    def _repr_html_(self) -> str:
+        return inline(self._page())
+
+
+class FXGraphExporter(Exporter):
     """Shows one graph of a compile. Nothing is read before something is asked for.
 
     Args:
@@ -94,26 +150,9 @@ class FXGraphExporter:
         captured = capture([("graph", self.source)])
         return payloads([("graph", self)], captured)[0]
 
-    def export_json(self, output_path: str | os.PathLike[str]) -> None:
-        """Writes the payload; ``fxstore compare --payload`` makes a page of it again."""
-        write_json(output_path, self.generate_json_payload())
-
-    def export_js(self, container_id: str, *, runtime: bool = True) -> str:
-        """Returns a script that shows the graph in the element of that id, on any page.
-
-        Args:
-            container_id: Id of the element.
-            runtime: Whether the script carries the viewer, 290 KB. Without it the page loads that itself, once for all
-                its graphs: :func:`fxstore.fx_viewer.runtime_js`.
-        """
-        return embedded.script(self.generate_json_payload(), container_id, runtime)
-
     def export_html(self, output_html: str | os.PathLike[str] = "model_graph.html") -> None:
         """Writes a page that needs neither a network nor a server; an existing file is replaced."""
-        write_html(output_html, embedded.html(self.generate_json_payload(), "fxstore"))
-
-    def _repr_html_(self) -> str:
-        return inline(embedded.html(self.generate_json_payload(), "fxstore"))
+        self._write(output_html, self._page())
 
 
 def payloads(viewers: Sequence[tuple[str, FXGraphExporter]], captured: Captured) -> list[dict[str, Any]]:
@@ -204,14 +243,82 @@ def _default_tooltip(node: GraphNode) -> list[str]:
     ]
 
 
-def write_json(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> None:
-    """Writes a payload as JSON, and says so."""
-    text = json.dumps(payload, indent=1, allow_nan=False)
-    Path(path).write_text(text, encoding="utf-8")
-    print(f"Wrote {os.fspath(path)}")
+@dataclass(frozen=True)
+class DrawnPane:
+    """Where everything in a pane stands; nodes have neither label nor info yet."""
+
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    graphs: list[GraphPart]
+    blocks: list[GraphBlock]
 
 
-def write_html(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a page, and says so."""
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
-    print(f"Wrote {os.fspath(path)}")
+def draw_panes(
+    panes: Sequence[CapturedPane],
+    labels: Sequence[Mapping[str, tuple[str, Sequence[str]]]],
+    sets: Sets,
+) -> list[DrawnPane]:
+    """Draws panes so that counterparts stand at equal heights, as far as can be.
+
+    Args:
+        labels: Per pane, each node's first line and the lines under it, by the node's id.
+        sets: Members of each sync set as (nid, is_primary).
+    """
+    drawn = [
+        Pane(str(i), tuple(_drawn(graph, pane, texts) for graph in pane.graphs))
+        for i, (pane, texts) in enumerate(zip(panes, labels, strict=True))
+    ]
+    if len(panes) > 1:
+        drawn = list(aligned(drawn, sets))
+    return [_placed(one.graphs, pane) for one, pane in zip(drawn, panes, strict=True)]
+
+
+def _drawn(graph: StoredGraph, pane: CapturedPane, labels: Mapping[str, tuple[str, Sequence[str]]]) -> DrawnGraph:
+    sizes = [lines_size(*labels[pane.ids[nid]]) for nid in graph.nodes["nid"].to_pylist()]
+    pairs = list(zip(graph.edges["src"].to_pylist(), graph.edges["dst"].to_pylist(), strict=True))
+    roles = graph.nodes["role"].to_pylist()
+    drawing = draw(sizes, pairs, drawn_modules(graph.nodes), sides(sides_of(roles)))
+    boxes = np.array(sizes, np.float32).reshape(-1, 2)
+    nodes = graph.nodes
+    for axis, name in enumerate(("width", "height")):
+        column = pa.Array.from_buffers(pa.float32(), len(boxes), [None, pa.py_buffer(boxes[:, axis].tobytes())])
+        nodes = nodes.append_column(name, column)
+    return DrawnGraph(graph.title, nodes, graph.edges, drawing, graph.parent_nid)
+
+
+def _placed(graphs: Sequence[DrawnGraph], pane: CapturedPane) -> DrawnPane:
+    """Puts the graphs side by side, all at the same height."""
+    placed = DrawnPane([], [], [], [])
+    left = 0.0
+    for number, graph in enumerate(graphs):
+        drawing = graph.drawing
+        ids = [pane.ids[nid] for nid in graph.nodes["nid"].to_pylist()]
+        boxes = zip(*(graph.nodes[name].to_pylist() for name in ("width", "height")), strict=True)
+        for i, (id_, (width, height)) in enumerate(zip(ids, boxes, strict=True)):
+            x, y = float(drawing.x[i]) + left, float(drawing.y[i])
+            placed.nodes.append(GraphNode(id_, x=x, y=y, width=width, height=height, topo_index=i))
+        placed.edges.extend(_edges(graph, ids, left))
+        for path, box in zip(drawing.blocks, drawing.block_boxes.tolist(), strict=True):
+            placed.blocks.append(GraphBlock(path, number, box[0] + left, *box[1:]))
+        parent = pane.ids.get(graph.parent_nid) if graph.parent_nid is not None else None
+        extent = left, 0.0, float(drawing.width), float(drawing.height)
+        placed.graphs.append(GraphPart(graph.title, parent, len(ids), graph.edges.num_rows, *extent))
+        left += float(drawing.width) + _APART
+    return placed
+
+
+def _edges(graph: DrawnGraph, ids: Sequence[str], left: float) -> list[GraphEdge]:
+    drawing = graph.drawing
+    points = drawing.points.astype(np.float64).tolist()
+    starts = drawing.offsets.tolist()
+    return [
+        GraphEdge(
+            ids[row["src"]],
+            ids[row["dst"]],
+            [{"x": x + left, "y": y} for x, y in points[starts[i] : starts[i + 1]]],
+            row["src_port"],
+            row["dst_arg"] or "",
+            bool(drawing.feedback[i]),
+        )
+        for i, row in enumerate(graph.edges.to_pylist())
+    ]

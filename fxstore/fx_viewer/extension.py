@@ -8,8 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from fxstore.fx_viewer.color_rules import ColorRule, applied, checked_rule
-from fxstore.fx_viewer.models import GraphExtensionNodePayload, GraphExtensionPayload, Legend
-from fxstore.fx_viewer.plain import plain
+from fxstore.fx_viewer.models import GraphExtensionNodePayload, GraphExtensionPayload, Legend, plain
 
 Lines = Callable[[dict[str, Any]], list[str]]
 

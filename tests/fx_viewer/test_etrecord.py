@@ -20,7 +20,7 @@ jsonschema = pytest.importorskip("jsonschema")
 
 from fxstore import SourceError  # noqa: E402
 from fxstore.fx_viewer import build_compare_from_etrecord, export_etrecord_to_html, install_inspector_hook  # noqa: E402
-from fxstore.fx_viewer import inspector as hook  # noqa: E402
+from fxstore.fx_viewer import etrecord as hook  # noqa: E402
 from tests.fx_viewer.payloads import SCHEMA, pane, partners  # noqa: E402
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fxstore.fx_viewer import GraphExtension, NumericColorRule
-from fxstore.fx_viewer.plain import plain
+from fxstore.fx_viewer.models import plain
 
 
 def test_data_of_one_node_adds_up() -> None:
