@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.errors import SourceError
 from fxstore.fx_viewer.models import plain
-from fxstore.query.session import Store
 from fxstore.query.stored import Sets, StoredGraph, graphs_of, node_texts, sync_sets
 from fxstore.render.columns import short_path
 
@@ -78,7 +77,10 @@ def capture(panes: Sequence[tuple[str, Source]]) -> Captured:
     """
     from fxstore.api import connect
 
-    stages = _stages(panes)
+    # A source's stage is named after its first pane.
+    stages: dict[int, tuple[str, object]] = {}
+    for name, one in panes:
+        stages.setdefault(id(one.source), (name, one.source))
     with connect(":memory:") as store:
         run = store.ingest(dict(stages.values()), name="fx_viewer")
         for note in run.notes:
@@ -86,23 +88,21 @@ def capture(panes: Sequence[tuple[str, Source]]) -> Captured:
         graphs = graphs_of(store, run.run_id, [name for name, _ in stages.values()])
         if not any(graphs.values()):
             raise SourceError("there is no graph in these sources", hint="pass a GraphModule or an exported program")
-        backends = _backends(store, run.run_id)
+        owners = [one.texts for one in node_texts(store, run.run_id) if one.overlay == "backend"]
+        backends = {nid: text for texts in owners for nid, text in texts.items()}
+        handles = store.sql(
+            "SELECT nid, list(DISTINCT handle ORDER BY handle) AS handles FROM handles "
+            "WHERE namespace = 'debug_handle' AND handle <> 0 GROUP BY nid"
+        )
+        roots = store.sql("SELECT nid, arg_max(ancestor_name, (branch, hop)) AS root FROM provenance GROUP BY nid")
         sets, focus = sync_sets(store, [run.run_id])
         return Captured(
             tuple(_pane(graphs[stages[id(one.source)][0]], one.methods, backends) for _, one in panes),
             sets,
             focus,
-            _handles(store),
-            _roots(store),
+            {row["nid"]: tuple(row["handles"]) for row in handles.arrow().to_pylist()},
+            {row["nid"]: row["root"] for row in roots.arrow().to_pylist()},
         )
-
-
-def _stages(panes: Sequence[tuple[str, Source]]) -> dict[int, tuple[str, object]]:
-    """Returns the name of each source's stage, which is that of its first pane, by the source's identity."""
-    stages: dict[int, tuple[str, object]] = {}
-    for name, one in panes:
-        stages.setdefault(id(one.source), (name, one.source))
-    return stages
 
 
 def _pane(graphs: Sequence[StoredGraph], methods: frozenset[str] | None, backends: Mapping[int, str]) -> CapturedPane:
@@ -114,25 +114,6 @@ def _pane(graphs: Sequence[StoredGraph], methods: frozenset[str] | None, backend
         names = zip(graph.nodes["nid"].to_pylist(), graph.nodes["name"].to_pylist(), strict=True)
         ids.update((nid, prefix + name) for nid, name in names)
     return CapturedPane(shown, ids, {nid: backends[nid] for nid in ids if nid in backends})
-
-
-def _backends(store: Store, run_id: str) -> dict[int, str]:
-    return {
-        nid: text for one in node_texts(store, run_id) if one.overlay == "backend" for nid, text in one.texts.items()
-    }
-
-
-def _handles(store: Store) -> dict[int, tuple[int, ...]]:
-    query = (
-        "SELECT nid, list(DISTINCT handle ORDER BY handle) AS handles FROM handles "
-        "WHERE namespace = 'debug_handle' AND handle <> 0 GROUP BY nid"
-    )
-    return {row["nid"]: tuple(row["handles"]) for row in store.sql(query).arrow().to_pylist()}
-
-
-def _roots(store: Store) -> dict[int, str]:
-    query = "SELECT nid, arg_max(ancestor_name, (branch, hop)) AS root FROM provenance GROUP BY nid"
-    return {row["nid"]: row["root"] for row in store.sql(query).arrow().to_pylist()}
 
 
 def stored_infos(captured: Captured, pane: CapturedPane, enrich: bool = False) -> dict[str, dict[str, Any]]:

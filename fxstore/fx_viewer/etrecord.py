@@ -55,7 +55,9 @@ def build_compare_from_etrecord(
         for name, methods in _panes(stage):
             program = _only(ingested.live.get(stage.name), methods)
             exporter = FXGraphExporter.of_stage(source, methods, program, enrich_missing_meta and live)
-            viewers[_free(name, viewers)] = exporter
+            # An entry of the record may be called as another pane is.
+            names = (name if i == 1 else f"{name} #{i}" for i in range(1, len(viewers) + 2))
+            viewers[next(one for one in names if one not in viewers)] = exporter
     if not viewers:
         raise SourceError("this record holds no program", hint="write it with generate_etrecord=True")
     if include_backend_overlay:
@@ -98,12 +100,6 @@ def _only(programs: object, methods: frozenset[str] | None) -> Any:
         return None
     shown = [program for method, program in programs.items() if methods is None or method in methods]
     return shown[0] if len(shown) == 1 else None
-
-
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    """Returns the name, or with a number where an entry is called as another pane is."""
-    names = (name if i == 1 else f"{name} #{i}" for i in range(1, len(taken) + 2))
-    return next(one for one in names if one not in taken)
 
 
 def _add_backends(viewers: Mapping[str, FXGraphExporter]) -> None:

@@ -188,18 +188,15 @@ def _cut(run: Run, far: Longs, level: Longs, added: Sequence[bool]) -> None:
         pieces: list[int | Run] = []
         at = 0
         while at < count:
-            end = count if count - at <= PIECE * 3 // 2 else _narrowest(alive, at)
+            end = count
+            if count - at > PIECE * 3 // 2:
+                near = range(at + PIECE // 2, at + PIECE * 3 // 2)
+                end = min([(alive[k], abs(k - at - PIECE), k) for k in near])[2]
             piece = Run(-1, _first(items[at]))
             piece.items = items[at:end]
             pieces.append(piece)
             at = end
         run.items = pieces
-
-
-def _narrowest(alive: list[int], at: int) -> int:
-    """Returns the best place for the next cut after ``at``."""
-    places = range(at + PIECE // 2, at + PIECE * 3 // 2)
-    return min(places, key=lambda k: (alive[k], abs(k - at - PIECE)))
 
 
 def _alive(run: Run, far: Longs) -> list[int]:

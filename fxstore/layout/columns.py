@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fxstore.layout.drawing import FAR
-from fxstore.layout.model import GAP_PARTS, HEAD, NO_FOLDING, Doubles, Drawing, Floats, Longs
+from fxstore.layout.model import GAP_PARTS, HEAD, NO_FOLDING, Doubles, Drawing, Longs
 
 MOST_ASPECT = 3
 """A drawing up to so many times as tall as wide stays one column."""
@@ -104,16 +104,12 @@ def _places(drawings: Sequence[Drawing], sizes: Sequence[npt.ArrayLike]) -> tupl
     places = np.unique((middles + top[np.minimum(np.searchsorted(top, middles), len(top) - 1)]) / 2)
     boxes = np.concatenate([d.block_boxes for d in drawings]).astype(np.float64)
     cost = np.searchsorted(np.sort(boxes[:, 1]), places) - np.searchsorted(np.sort(boxes[:, 1] + boxes[:, 3]), places)
-    ends = np.concatenate([_line_ends(d) for d in drawings], axis=1)
-    begun = np.searchsorted(np.sort(ends.min(axis=0)), places)
-    ended = np.searchsorted(np.sort(ends.max(axis=0)), places)
+    lines = [(d.points[:, 1], d.offsets, np.flatnonzero(np.diff(d.offsets) > 0)) for d in drawings]
+    first = np.concatenate([y[offsets[drawn]] for y, offsets, drawn in lines])
+    last = np.concatenate([y[offsets[drawn + 1] - 1] for y, offsets, drawn in lines])
+    begun = np.searchsorted(np.sort(np.minimum(first, last)), places)
+    ended = np.searchsorted(np.sort(np.maximum(first, last)), places)
     return places, np.asarray(cost + begun - ended, np.int64)
-
-
-def _line_ends(drawing: Drawing) -> Floats:
-    """Returns the two ends' heights of each line that is drawn."""
-    drawn = np.flatnonzero(np.diff(drawing.offsets) > 0)
-    return np.stack([drawing.points[drawing.offsets[drawn], 1], drawing.points[drawing.offsets[drawn + 1] - 1, 1]])
 
 
 def wrapped(drawings: Sequence[Drawing], sizes: Sequence[np.typing.ArrayLike], ends: Sequence[Longs]) -> list[Drawing]:

@@ -33,7 +33,6 @@ from fxstore.layout.model import (
     Ints,
     Longs,
     Marks,
-    Shape,
     Sides,
 )
 from fxstore.layout.plan import Plan, make_plan
@@ -178,16 +177,11 @@ def _lines(wires: Wires, shapes: Shapes, corners: Longs, edges: int) -> tuple[Do
     index = _ranges(steps[at], counts)
     lines = points[index] + np.repeat(corners[wires.visit_block], counts, axis=0)
     edge = np.repeat(wires.visit_edge, counts)
-    keep = _bends(lines[:, 0], edge)
+    # A corner within a straight run downwards is none.
+    new = np.ones(len(edge) + 1, np.bool_)
+    new[1:-1] = (lines[1:, 0] != lines[:-1, 0]) | (edge[1:] != edge[:-1])
+    keep = new[1:] | new[:-1]
     return lines[keep].astype(np.float64), np.searchsorted(edge[keep], np.arange(edges + 1))
-
-
-def _bends(x: Longs, edge: Longs) -> Marks:
-    """Marks the corners that are not within a straight run downwards."""
-    new = np.ones(len(x) + 1, np.bool_)
-    new[1:-1] = (x[1:] != x[:-1]) | (edge[1:] != edge[:-1])
-    bends: Marks = new[1:] | new[:-1]
-    return bends
 
 
 def _as_given(plan: Plan, offsets: Longs) -> tuple[Longs, Longs]:
@@ -219,27 +213,22 @@ def _folding(plan: Plan, shapes: Shapes, corners: Longs) -> Folding:
     rows = np.empty_like(row)
     rows[np.concatenate([plan.order, np.arange(n, len(row))])] = row
     boxed = np.array(tree.module, np.int64) >= 0
+    spans = []
+    for shape in shapes.shapes:
+        # Closed, a block is as wide as its label and its ports need.
+        ports = [*shape.enter, *shape.leave] or [shape.width // 2]
+        spare = max(CLOSED[0] - max(ports) + min(ports), LANE) // 2
+        left = max(0, min(ports) - spare)
+        spans.append((left, min(shape.width, max(max(ports) + spare, left + CLOSED[0])) - left, CLOSED[1]))
+    closed = np.array(spans, np.int64).reshape(-1, 3)[shapes.of]
+    closed[:, 0] += corners[:, 0]
     return Folding(
         tree.parent.astype(np.int32),
         np.where(boxed, np.cumsum(boxed) - 1, -1).astype(np.int32),
         shapes.first_row.astype(np.int32),
         rows.astype(np.int32),
-        _closed(shapes, corners),
+        closed.astype(np.int32),
     )
-
-
-def _closed(shapes: Shapes, corners: Longs) -> Ints:
-    """Returns left, width and height of each block when closed: as wide as its label and its ports need."""
-    spans = np.array([_span(shape) for shape in shapes.shapes], np.int64).reshape(-1, 2)[shapes.of]
-    left, width = corners[:, 0] + spans[:, 0], spans[:, 1] - spans[:, 0]
-    return np.stack([left, width, np.full(len(left), CLOSED[1])], axis=1).astype(np.int32)
-
-
-def _span(shape: Shape) -> tuple[int, int]:
-    ports = [*shape.enter, *shape.leave] or [shape.width // 2]
-    spare = max(CLOSED[0] - max(ports) + min(ports), LANE) // 2
-    left = max(0, min(ports) - spare)
-    return left, min(shape.width, max(max(ports) + spare, left + CLOSED[0]))
 
 
 def _stub_edges(ends: Longs, top: Doubles, bottom: Doubles, feedback: Marks) -> Marks:
@@ -274,7 +263,9 @@ def pack(extents: Sequence[tuple[int, int]], alone: Sequence[bool], stem: int) -
     order = sorted(range(len(extents)), key=lambda i: (-extents[i][0] * extents[i][1], i))
     whole = [i for i in order if not alone[i]] or order
     loose = sorted(set(order) - set(whole))
-    columns, step = _grid_columns([extents[i] for i in loose])
+    step = max([extents[i][0] for i in loose], default=0) + GAP_PARTS
+    height = sum([extents[i][1] + GAP_PARTS for i in loose])
+    columns = max(1, ceil(sqrt(GRID_ASPECT * height / step)))
     begin = stem - columns * step // 4 * 2
     corners, foot = _stack([extents[i] for i in whole], begin + columns * step)
     out = [(0, 0)] * len(order)
@@ -286,13 +277,6 @@ def pack(extents: Sequence[tuple[int, int]], alone: Sequence[bool], stem: int) -
         out[i] = begin + place % columns * step, y
     left = min([x for x, _ in out], default=0)
     return [(x - left, y) for x, y in out]
-
-
-def _grid_columns(extents: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Returns how many columns a grid has, and how far apart they are."""
-    step = max([w for w, _ in extents], default=0) + GAP_PARTS
-    height = sum(h + GAP_PARTS for _, h in extents)
-    return max(1, ceil(sqrt(GRID_ASPECT * height / step))), step
 
 
 def _stack(extents: Sequence[tuple[int, int]], first: int) -> tuple[Corners, int]:

@@ -51,11 +51,16 @@ def solve(problem: Problem, orders: Orders, structure: int) -> Shape:
         structure: Equal for blocks that differ in nothing but the sizes of nodes; their cells get one order.
     """
     row = assign_rows(problem)
-    if len(problem.wires) * (max(row, default=0) - 1) > MOST_LANES and _is_tangle(problem, row):
-        return solve_tangle(problem, row)
+    if len(problem.wires) * (max(row, default=0) - 1) > MOST_LANES:
+        passed = sum([row[wire.target] - row[wire.source] - 1 for wire in problem.wires])
+        if passed > MOST_PASSED or _passed(problem, row) > MOST_LANES:
+            return solve_tangle(problem, row)
     grid = build_grid(problem, row)
     side, head = (PAD, HEAD) if problem.boxed else (0, 0)
-    left = [x + side for x in (_beside(grid) if problem.aside else _placed(problem, grid, orders, structure))]
+    if problem.aside:
+        left = [side + sum(grid.width[:v]) + v * GAP_ASIDE for v in range(len(grid.width))]
+    else:
+        left = [side + x for x in _placed(problem, grid, orders, structure)]
     width = max([x + w for x, w in zip(left, grid.width, strict=True)], default=side) + side
     upper, lower = _row_borders(problem, grid, head)
     height = lower[-1] + (0 if problem.outs else side)
@@ -124,7 +129,8 @@ def _placed(problem: Problem, grid: Grid, orders: Orders, structure: int) -> lis
     for rank in ((), problem.rank)[: 2 if problem.rank else 1]:
         if rank:
             free = [*[-1] * problem.ins, *rank, *[-1] * (len(grid.row) - problem.ins - len(rank))]
-            if all(_ascend([free[v] for v in row]) for row in grid.rows):
+            known = [[free[v] for v in row if free[v] >= 0] for row in grid.rows]
+            if all(ranks == sorted(ranks) for ranks in known):
                 break
             runs = Contracted(grid, _with_spine(grid, free))
         key = structure, tuple(grid.row[: len(problem.width)]), rank
@@ -144,21 +150,6 @@ def _with_spine(grid: Grid, rank: list[int]) -> list[int]:
             if rank[near[k]] < 0:
                 rank[near[k]] = rank[far[k]]
     return rank
-
-
-def _ascend(ranks: list[int]) -> bool:
-    known = [rank for rank in ranks if rank >= 0]
-    return known == sorted(known)
-
-
-def _beside(grid: Grid) -> list[int]:
-    """Returns the left border of each cell: each right of the ones before."""
-    return [sum(grid.width[:v]) + v * GAP_ASIDE for v in range(len(grid.width))]
-
-
-def _is_tangle(problem: Problem, row: list[int]) -> bool:
-    passed = sum(row[wire.target] - row[wire.source] - 1 for wire in problem.wires)
-    return passed > MOST_PASSED or _passed(problem, row) > MOST_LANES
 
 
 def _passed(problem: Problem, row: list[int]) -> int:

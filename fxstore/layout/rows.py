@@ -44,7 +44,9 @@ ROW_SHARE = 1.5
 def assign_rows(problem: Problem) -> list[int]:
     """Returns the row of each cell: every wire goes down, input ports are first, output ports last."""
     succ, pred = _neighbours(problem)
-    row = _longest_path(problem, pred)
+    row = [0] * len(pred)
+    for v in range(problem.ins, len(pred)):
+        row[v] = max([row[u] + 1 for u in pred[v]], default=1 if problem.ins else 0)
     _tighten(problem, row, succ, pred, ())
     _lift(problem, row, succ, pred, ())
     if problem.span and not _keeps(problem, row):
@@ -71,14 +73,6 @@ def _neighbours(problem: Problem) -> tuple[Lists, Lists]:
         succ[source].append(target)
         pred[target].append(source)
     return succ, pred
-
-
-def _longest_path(problem: Problem, pred: Lists) -> list[int]:
-    base = 1 if problem.ins else 0
-    row = [0] * len(pred)
-    for v in range(problem.ins, len(pred)):
-        row[v] = max([row[u] + 1 for u in pred[v]], default=base)
-    return row
 
 
 def _tighten(problem: Problem, row: list[int], succ: Lists, pred: Lists, kept: Sequence[object]) -> None:
@@ -157,7 +151,10 @@ def _parts(problem: Problem, members: list[int]) -> Lists:
     total = sum([problem.width[v] for v in members]) + GAP_X * len(members)
     if total <= WHOLE_ROW or not problem.is_item(members[0]):
         return [members]
-    limit = _row_width(problem)
+    items = range(problem.ins, len(problem.width) - problem.outs)
+    area = sum([(problem.width[v] + GAP_X) * (problem.height[v] + GAP_Y) for v in items])
+    widest = max([problem.width[v] for v in items])
+    limit = int(max(ROW_WIDTH, ROW_SHARE * sqrt(area), 1.2 * widest))
     if total <= limit:
         return [members]
     share = total / ceil(total / limit)
@@ -170,10 +167,3 @@ def _parts(problem: Problem, members: list[int]) -> Lists:
         parts[-1].append(v)
         used += width
     return parts
-
-
-def _row_width(problem: Problem) -> int:
-    items = range(problem.ins, len(problem.width) - problem.outs)
-    area = sum((problem.width[v] + GAP_X) * (problem.height[v] + GAP_Y) for v in items)
-    widest = max((problem.width[v] for v in items), default=0)
-    return int(max(ROW_WIDTH, ROW_SHARE * sqrt(area), 1.2 * widest))

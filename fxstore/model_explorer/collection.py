@@ -10,7 +10,7 @@ from typing import Any
 
 from fxstore.model_explorer.graph import Graph, graph_of
 from fxstore.model_explorer.source import Source
-from fxstore.model_explorer.views import BUDGET, Step, rolled, stepped_module, steps_of, within_budget
+from fxstore.model_explorer.views import BUDGET, rolled, stepped_module, steps_of, within_budget
 
 
 @dataclass
@@ -69,8 +69,12 @@ def collection(label: str, sources: Sequence[Source]) -> Collection:
         found.add(source, [(row["nid"],) for row in source.nodes])
         view = rolled(source)
         if view is not None:
-            own = replace(view.source, id=_unused(view.source.id, taken))
-            found.add(own, [tuple(source.nodes[i]["nid"] for i in group) for group in view.members])
+            name = view.source.id
+            while name in taken:
+                name += "'"
+            taken.add(name)
+            nids = [tuple(source.nodes[i]["nid"] for i in group) for group in view.members]
+            found.add(replace(view.source, id=name), nids)
     found.resolve()
     return found
 
@@ -88,7 +92,9 @@ def step_collections(
         steps = steps_of(source, stepped) if stepped is not None else []
         if len(steps) < 2:
             continue
-        kept, omitted = within_budget(steps, _size, budget)
+        kept, omitted = within_budget(
+            steps, lambda step: len(json.dumps(graph_of(step.source).payload, ensure_ascii=False)), budget
+        )
         told = {"steps": f"{len(kept)} calls of {stepped or 'the model'}"}
         if omitted:
             told["omitted"] = omitted[0]
@@ -100,17 +106,6 @@ def step_collections(
             found.add(step.source, nids)
         found.resolve()
         yield found
-
-
-def _size(step: Step) -> int:
-    return len(json.dumps(graph_of(step.source).payload, ensure_ascii=False))
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "'"
-    taken.add(name)
-    return name
 
 
 def where(collections: Sequence[Collection]) -> dict[int, list[tuple[str, str]]]:

@@ -71,9 +71,10 @@ def graph_of(source: Source) -> Graph:
     if back:
         notes.append(f"{len(back)} edges lead back; they are drawn as the overlay 'feedback'")
     notes += [f"{what}: {count} left out or cut short" for what, count in sorted(clipped.items())]
-    rows = {
-        "": {**source.facts, "namespaces": _recorded(source), **{f"note {i}": note for i, note in enumerate(notes, 1)}}
-    }
+    operators = [row for row in source.nodes if row["op"] not in ("placeholder", "get_attr", "output", "boundary")]
+    known = sum(row["module_path"] is not None for row in operators)
+    recorded = f"the module's path, recorded for {known} of {len(operators)} operators"
+    rows = {"": {**source.facts, "namespaces": recorded, **{f"note {i}": note for i, note in enumerate(notes, 1)}}}
     payload: Json = {
         "id": source.id,
         "nodes": nodes,
@@ -84,13 +85,6 @@ def graph_of(source: Source) -> Graph:
     if back:
         payload["tasksData"] = _overlay(sorted(back, key=lambda edge: (edge.dst, edge.src)), ids)
     return Graph(ids, payload, notes)
-
-
-def _recorded(source: Source) -> str:
-    """Says of how many operators the module is known that their namespaces are made of."""
-    operators = [row for row in source.nodes if row["op"] not in ("placeholder", "get_attr", "output", "boundary")]
-    known = sum(row["module_path"] is not None for row in operators)
-    return f"the module's path, recorded for {known} of {len(operators)} operators"
 
 
 def _overlay(edges: Sequence[Edge], ids: Sequence[str]) -> Json:
@@ -227,18 +221,12 @@ def _outputs(row: Row, ports: int) -> list[Json]:
     """Returns dtype and shape of each output; outputs that are used are declared even where nothing is known."""
     values = values_of(row)
     values += [(None, None)] * (ports - len(values))
-    return [
-        {"id": str(port), "attrs": [{"key": key, "value": text} for key, text in _described(dtype, shape)]}
-        for port, (dtype, shape) in enumerate(values)
-    ]
-
-
-def _described(dtype: str | None, shape: Sequence[str] | None) -> Iterator[tuple[str, str]]:
-    """Yields what is known of one value."""
-    if dtype is not None:
-        yield "dtype", str(dtype)
-    if shape is not None:
-        yield "shape", f"[{', '.join(map(str, shape))}]"
+    outputs = []
+    for port, (dtype, shape) in enumerate(values):
+        known = [] if dtype is None else [{"key": "dtype", "value": str(dtype)}]
+        known += [] if shape is None else [{"key": "shape", "value": f"[{', '.join(map(str, shape))}]"}]
+        outputs.append({"id": str(port), "attrs": known})
+    return outputs
 
 
 def _attributes(row: Row, clipped: Counter[str]) -> Iterator[tuple[str, str]]:

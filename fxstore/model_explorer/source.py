@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -69,14 +69,9 @@ def calls_of(row: Row) -> dict[str, int]:
         return {}
     outer = attrs_of(row).get("module_calls")
     known = {str(key): call for key, call in outer.items() if isinstance(call, int)} if isinstance(outer, dict) else {}
-    found = {outer: known.get(outer, 1) for outer in _prefixes(path)}
-    return found | {path: row["module_call"] or 1}
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    yield ""
     parts = path.split(".") if path else []
-    yield from (".".join(parts[:i]) for i in range(1, len(parts) + 1))
+    around = ["", *(".".join(parts[:i]) for i in range(1, len(parts) + 1))]
+    return {module: known.get(module, 1) for module in around} | {path: row["module_call"] or 1}
 
 
 def values_of(row: Row) -> list[tuple[str | None, list[str] | None]]:

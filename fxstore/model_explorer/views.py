@@ -111,9 +111,20 @@ def _step(
     read = {edge.src for edge in into if edge.src not in step_of}
     other = dict.fromkeys(edge.src for edge in into if edge.src in step_of and edge.src not in own)
     positions = sorted(own | read)
-    first = _first_calls([chains[position] for position in positions])
-    nodes = [_arriving(whole.nodes[at], _id(whole, step_of[at]), step_of[at]) for at in other]
-    nodes += [_restarted(whole.nodes[at], chains[at], first) for at in positions]
+    first: dict[str, int] = {}
+    for position in positions:
+        for path, call in chains[position].items():
+            first[path] = min(call, first.get(path, call))
+    nodes: list[Row] = []
+    for at in other:
+        row, outputs = whole.nodes[at], attrs_of(whole.nodes[at]).get("outputs")
+        attrs = json.dumps({"outputs": outputs}) if outputs else None
+        known = {"dtype": row["dtype"], "shape": row["shape"], "ports": row["ports"], "attrs": attrs}
+        nodes.append(_boundary(row, f"from step {step_of[at]}", _id(whole, step_of[at]), INPUTS) | known)
+    for at in positions:
+        # Calls are counted from the step's first, so that equal steps read alike.
+        restarted = {path: call - first[path] + 1 for path, call in chains[at].items()}
+        nodes.append({**whole.nodes[at], "calls": restarted})
     at_new = {at: i for i, at in enumerate([*other, *positions])}
     edges = [Edge(at_new[e.src], e.port, at_new[e.dst], e.arg) for e in into]
     calls = {at_new[at]: whole.calls[at] for at in positions if at in whole.calls}
@@ -122,7 +133,8 @@ def _step(
         target = edge.src, step_of.get(edge.dst, number)
         if target not in leaving:
             leaving[target] = len(nodes)
-            nodes.append(_leaving(whole.nodes[edge.src], _id(whole, target[1]), target[1]))
+            row, graph = whole.nodes[edge.src], _id(whole, target[1])
+            nodes.append(_boundary(row, f"to step {target[1]}", graph, OUTPUTS) | {"ports": 0})
         edges.append(Edge(at_new[edge.src], edge.port, leaving[target], f"output {edge.port}"))
     unique = sorted(dict.fromkeys(edges), key=lambda edge: edge.dst)
     facts = {**whole.facts, "step": str(number), "boundary nodes": str(len(other) + len(leaving))}
@@ -134,39 +146,14 @@ def _id(whole: Source, number: int) -> str:
     return f"{whole.id}/step {number}"
 
 
-def _first_calls(chains: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    first: dict[str, int] = {}
-    for chain in chains:
-        for path, call in chain.items():
-            first[path] = min(call, first.get(path, call))
-    return first
-
-
-def _restarted(row: Row, chain: Mapping[str, int], first: Mapping[str, int]) -> Row:
-    """Returns a node whose modules' calls are counted from the step's first, so that equal steps read alike."""
-    return {**row, "calls": {path: call - first[path] + 1 for path, call in chain.items()}}
-
-
-# The app lists no graph that its own calls lead to, so a boundary node names the other graph and calls nothing.
-def _arriving(row: Row, graph: str, step: int) -> Row:
-    known = {"dtype": row["dtype"], "shape": row["shape"], "ports": row["ports"], "attrs": _outputs(row)}
-    return _boundary(row, f"from step {step}", graph, INPUTS) | known
-
-
-def _leaving(row: Row, graph: str, step: int) -> Row:
-    unknown = {"dtype": None, "shape": None, "ports": 0, "attrs": None}
-    return _boundary(row, f"to step {step}", graph, OUTPUTS) | unknown
-
-
 def _boundary(row: Row, label: str, graph: str, place: str) -> dict[str, object]:
+    """Returns a node for a value that crosses between steps.
+
+    The app lists no graph that its own calls lead to, so a boundary node names the other graph and calls nothing.
+    """
     kept = {"name": row["name"], "target": row["target"], "module_path": row["module_path"], "step_graph": graph}
     own = {"op": "boundary", "op_type": label, "role": "boundary", "place": place, "calls": {}}
     return {**dict.fromkeys(row), **kept, **own, "key": ("boundary", label, *key_of(row))}
-
-
-def _outputs(row: Row) -> str | None:
-    outputs = attrs_of(row).get("outputs")
-    return json.dumps({"outputs": outputs}) if outputs else None
 
 
 @dataclass(frozen=True)

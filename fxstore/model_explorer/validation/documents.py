@@ -83,13 +83,9 @@ def _check_values(payload: object, findings: Findings) -> bool:
             stack += [(one, depth + 1) for one in value]
         elif isinstance(value, float) and not math.isfinite(value):
             findings.add("non_finite", str(value))
-        elif isinstance(value, int) and not _exact(value):
+        elif isinstance(value, int) and abs(value) > _EXACT and (abs(value) >= 10**300 or int(float(value)) != value):
             findings.add("inexact_number", str(value) if abs(value) < 10**30 else "more than 30 digits")
     return True
-
-
-def _exact(value: int) -> bool:
-    return abs(value) <= _EXACT or (abs(value) < 10**300 and int(float(value)) == value)
 
 
 def _collections(payload: object, findings: Findings) -> list[list[Graph]]:

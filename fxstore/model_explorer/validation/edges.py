@@ -58,7 +58,9 @@ def check_edges(graph: Graph, findings: Findings) -> None:
             said = f"an edge of the overlay {quoted(overlay)} names {listed(missing)}"
             findings.add("unresolved_reference", said, graph.id)
     _check_pinned(graph, nodes, findings)
-    _check_drawn(graph, nodes, findings)
+    for name in sorted(nodes.keys() - reached(graph).keys()):
+        if any(edge.source in nodes for edge in nodes[name].edges):
+            findings.add("undrawn_edge", "no node without inputs leads to it", graph.id, name)
 
 
 def _check_inputs(
@@ -94,12 +96,6 @@ def _check_pinned(graph: Graph, nodes: dict[str, Node], findings: Findings) -> N
             findings.add("pinned_node", f"{per_layer[layers[name]]} nodes are pinned in its layer", graph.id, name)
         elif name in cut:
             findings.add("pinned_node", "it has edges in its layer", graph.id, name)
-
-
-def _check_drawn(graph: Graph, nodes: dict[str, Node], findings: Findings) -> None:
-    for name in sorted(nodes.keys() - reached(graph).keys()):
-        if any(edge.source in nodes for edge in nodes[name].edges):
-            findings.add("undrawn_edge", "no node without inputs leads to it", graph.id, name)
 
 
 def uses_of(graph: Graph) -> dict[str, list[str]]:
