@@ -15,23 +15,25 @@ from typing import Any, Final
 import duckdb
 
 from fxstore.errors import QueryError, nearest
-from fxstore.query import hints, kept, library
+from fxstore.query import functions, hints, kept, library
 from fxstore.query.engine import MACROS, RELATIONS, Engine
 
 _LISTS: Final = "`fxstore schema` prints the relations, columns and macros that can be asked"
 _HINT: Final = "a store is only read, with one SELECT over its relations; `fxstore schema` lists them"
+# What a statement may be made of; what a later DuckDB's grammar adds is refused until somebody has looked at it.
 _QUERY_NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-_TABLE_FUNCTIONS: Final = frozenset(MACROS) | {
-    "range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree",
-    "duckdb_columns", "duckdb_views", "duckdb_functions",
-}  # fmt: skip
+_PARTS: Final = frozenset({
+    "BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "PIVOT", "SHOW_REF",
+    "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_MODIFIER", "DISTINCT_MODIFIER", "ORDER_DEFAULT", "ASCENDING",
+    "DESCENDING",
+}) | _QUERY_NODES  # fmt: skip
+_EXPRESSIONS: Final = frozenset({
+    "STAR", "CONSTANT", "COLUMN_REF", "COMPARISON", "FUNCTION", "WINDOW", "OPERATOR", "LAMBDA", "SUBQUERY", "CASE",
+    "CAST", "TYPE", "COLLATE", "BETWEEN", "CONJUNCTION", "POSITIONAL_REFERENCE", "PARAMETER", "DEFAULT",
+})  # fmt: skip
+_TABLE_FUNCTIONS: Final = functions.TABLES | frozenset(MACROS)
 _CATALOG_VIEWS: Final = frozenset({"duckdb_columns", "duckdb_views"})
 _CATALOG: Final = frozenset({"duckdb_columns", "duckdb_views", "duckdb_functions", "tables", "columns"})
-_REFUSED_FUNCTIONS: Final = frozenset({
-    "getvariable", "getenv", "current_setting", "write_log", "sleep_ms", "setseed", "nextval", "currval", "setval",
-    "current_query", "current_query_id", "current_connection_id", "current_transaction_id", "txid_current",
-    "json_execute_serialized_sql", "read_text", "read_blob", "glob",
-})  # fmt: skip
 RANKINGS: Final = frozenset({"worst", "first_bad"})
 _PATHLIKE: Final = frozenset("./\\:*?[")
 _BEFORE: Final = r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*"
@@ -61,13 +63,16 @@ class Checked:
 
 @dataclass
 class _Found:
-    """What a tree refers to."""
+    """What a tree refers to.
 
-    tables: list[dict[str, Any]] = field(default_factory=list)
+    Attributes:
+        tables: With the names of the CTEs that each of them sees.
+    """
+
+    tables: list[tuple[dict[str, Any], frozenset[str]]] = field(default_factory=list)
     table_functions: list[dict[str, Any]] = field(default_factory=list)
     functions: set[str] = field(default_factory=set)
     shows: list[dict[str, Any]] = field(default_factory=list)
-    ctes: set[str] = field(default_factory=set)
 
 
 def check(engine: Engine, query: str, params: Any = None) -> Checked:
@@ -112,10 +117,15 @@ def _coverage(engine: Engine, tree: Any, found: _Found) -> tuple[str | None, tup
 
 
 def _path(item: dict[str, Any]) -> list[str]:
-    """Returns the name that a table or function is called by, with its catalog and schema before it, lower-case."""
+    """Returns the name that a table or function is called by, with its catalog and schema before it, folded."""
     path = (item.get("qualified_name") or {}).get("path")
     named = path or [item.get("schema_name") or item.get("schema"), item.get("table_name") or item.get("function_name")]
-    return [str(part).lower() for part in named if part] or [""]
+    return [_folded(part) for part in named if part] or [""]
+
+
+def _folded(name: str) -> str:
+    """Returns a name in lower case as DuckDB folds it: ASCII alone, so that the Kelvin sign is no k."""
+    return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def _single(engine: Engine, query: str, kinds: tuple[str, ...]) -> str:
@@ -168,21 +178,41 @@ def _dicts(tree: Any) -> Iterator[dict[str, Any]]:
             stack.extend(item)
 
 
+def _scoped(tree: Any) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:
+    """Yields all parts of a tree, each with the names of the CTEs that it sees: those before it, and those around."""
+    stack: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
+    while stack:
+        item, seen = stack.pop()
+        if isinstance(item, list):
+            stack.extend((part, seen) for part in item)
+        elif isinstance(item, dict):
+            yield item, seen
+            for entry in (item.get("cte_map") or {"map": ()})["map"]:
+                stack.append((entry["value"], seen))
+                seen |= {_folded(entry["key"])}
+            for key, part in item.items():
+                if key == "right" and item.get("type") == "RECURSIVE_CTE_NODE":
+                    stack.append((part, seen | {_folded(item["cte_name"])}))
+                elif key != "cte_map":
+                    stack.append((part, seen))
+
+
 def _look(tree: Any) -> _Found:
     found = _Found()
-    for item in _dicts(tree):
+    rows: list[int] = []
+    for item, seen in _scoped(tree):
         kind = item.get("type")
-        if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _QUERY_NODES:
-            raise QueryError(f"refused: it holds {kind.split('_')[0]}, and a store is only read", hint=_HINT)
-        if "cte_map" in item:
-            found.ctes.update(entry["key"].lower() for entry in item["cte_map"]["map"])
+        part = item.get("class", kind)
+        if isinstance(part, str) and part not in (_EXPRESSIONS if "class" in item else _PARTS):
+            raise QueryError(f"refused: it holds {part.split('_')[0]}, and a store is only read", hint=_HINT)
         if kind == "BASE_TABLE":
-            found.tables.append(item)
+            found.tables.append((item, seen))
         elif kind == "TABLE_FUNCTION":
             found.table_functions.append(item)
+            rows.append(id(item["function"]))
         elif kind == "SHOW_REF":
             found.shows.append(item)
-        if "function_name" in item:
+        if "function_name" in item and id(item) not in rows:
             found.functions.add(_path(item)[-1])
     return found
 
@@ -190,28 +220,37 @@ def _look(tree: Any) -> _Found:
 def _load(engine: Engine, found: _Found) -> None:
     """Creates what the statement uses; all of it where it looks at the catalog."""
     called = {_path(item["function"])[-1] for item in found.table_functions}
-    named = {_path(item)[-1] for item in (*found.tables, *found.shows)}
+    named = {_path(item)[-1] for item in (*(table for table, _ in found.tables), *found.shows)}
     if (called | named) & _CATALOG or any(item.get("query") is None for item in found.shows):
         engine.load_all()
     engine.load(called | named)
 
 
 def _check_names(found: _Found) -> None:
-    for table in found.tables:
-        _check_table(_path(table), found.ctes)
-    called = {_path(item["function"])[-1] for item in found.table_functions}
-    for name in sorted(called - _TABLE_FUNCTIONS):
-        raise QueryError(f"refused: {name}() is no function of this store", hint=nearest(name, MACROS) or _HINT)
-    for name in sorted(found.functions - called):
-        if name in _REFUSED_FUNCTIONS or name.startswith("_"):
-            raise QueryError(f"refused: {name}() is not for queries", hint=_HINT)
+    for table, ctes in found.tables:
+        _check_table(_path(table), ctes)
+    for name in sorted({_path(item["function"])[-1] for item in found.table_functions} - _TABLE_FUNCTIONS):
+        raise _no_function(name, rows=True)
+    for name in sorted(found.functions - functions.VALUES):
+        raise _no_function(name, rows=False)
     for item in found.shows:
         name = _path(item)[-1].strip('"')
         if item.get("query") is None and name not in ("", "tables", *RELATIONS):
             raise QueryError(f"refused: only relations can be shown, not {name!r}", hint=_HINT)
 
 
-def _check_table(path: list[str], ctes: set[str]) -> None:
+def _no_function(name: str, rows: bool) -> QueryError:
+    """Returns why a function cannot be called, with what can be called instead."""
+    if name in (functions.VALUES if rows else _TABLE_FUNCTIONS):
+        gives, form = ("a value", f"SELECT {name}(…)") if rows else ("rows", f"FROM {name}(…)")
+        return QueryError(f"refused: {name}() gives {gives}", hint=f"call it so: {form}")
+    why = functions.why_refused(name, rows)
+    near = nearest(name, MACROS if rows else sorted(functions.VALUES))
+    said = f"is not for queries: {why}" if why else "is no function of this store"
+    return QueryError(f"refused: {name}() {said}", hint=near or (_HINT if rows or why else _LISTS))
+
+
+def _check_table(path: list[str], ctes: frozenset[str]) -> None:
     *schema, name = path
     qualified = schema not in ([], ["main"], ["memory", "main"], ["memory"])
     if schema == ["information_schema"] and name in ("tables", "columns"):

@@ -165,6 +165,63 @@ FROM seq_scan('_runs')
 FROM test_all_types()
 SELECT * FROM read_duckdb('{out}')
 SELECT * FROM secret_frame
+SELECT * FROM secret_frame()
+SELECT json_serialize_plan('FROM _runs')
+SELECT json_serialize_plan('FROM _run_nodes(NULL)', optimize := true)
+SELECT 'FROM _runs'.json_serialize_plan()
+SELECT json_deserialize_sql(json_serialize_sql('SELECT 1'))
+SELECT pg_sleep(1)
+SELECT pg_catalog.pg_sleep(1)
+SELECT (1).pg_sleep()
+SELECT system.main.current_setting('memory_limit')
+SELECT "main"."current_setting"('memory_limit')
+SELECT 'memory_limit'.current_setting()
+SELECT pg_get_viewdef(1)
+SELECT * FROM nodes WHERE name = (SELECT current_query())
+SELECT * REPLACE (current_setting('memory_limit') AS name) FROM nodes
+SELECT COLUMNS(lambda c: c = current_setting('memory_limit')) FROM nodes
+SELECT sum(nid ORDER BY sleep_ms(1)) FROM nodes
+SELECT sum(nid) OVER (ROWS BETWEEN sleep_ms(1) PRECEDING AND CURRENT ROW) FROM nodes
+SELECT sum(nid) OVER w FROM nodes WINDOW w AS (PARTITION BY current_query())
+SELECT DISTINCT ON (current_query()) nid FROM nodes
+SELECT [current_query() FOR x IN [1] IF current_query() = '']
+SELECT {{'a': current_query()}}, MAP {{1: current_query()}}
+SELECT 1 LIMIT current_query_id()
+VALUES (current_query())
+FROM worst(current_query())
+FROM range(current_query_id()) AS t(i)
+FROM nodes JOIN edges ON current_query() = ''
+FROM nodes PIVOT (count(*) FOR stage IN (1) GROUP BY op), (SELECT current_query())
+FROM (PIVOT nodes ON current_query() IN (1) USING count(*))
+DESCRIBE SELECT current_query()
+SUMMARIZE SELECT current_query()
+EXPLAIN SELECT current_query()
+FROM histogram('_runs', 'name')
+FROM histogram_values(_runs, name)
+FROM histogram_values('_runs', name)
+FROM summary((FROM nodes))
+FROM pragma_table_info('_runs')
+FROM duckdb_tables()
+FROM duckdb_logs_parsed('x')
+FROM system.main.duckdb_settings()
+SELECT * FROM pg_class
+SELECT * FROM pg_catalog.pg_class
+SELECT * FROM pragma_database_list
+SELECT * FROM sqlite_schema
+SHOW _runs
+DESCRIBE main._runs
+DESCRIBE "_runs"
+SUMMARIZE _runs
+SHOW TABLES FROM memory
+SELECT __internal_compress_string_ubigint('a')
+SELECT "__cast"(1)
+SELECT finalize('a')
+SELECT index_key('memory', 'main', '_runs', 'x')
+SELECT _files('{name}', 'nodes')
+SELECT main._files('{name}', 'nodes')
+SELECT '{name}'._files('nodes')
+SELECT "_FILES"('{name}', 'nodes')
+FROM nodes AT (VERSION => 1)
 """
 
 ALLOWED = """
@@ -220,6 +277,47 @@ SELECT regexp_replace(name, '_.*', '') FROM nodes
 SELECT max(nid) FILTER (WHERE stage = 'edge') FROM nodes
 SELECT * FROM nodes TABLESAMPLE 50%
 SELECT * FROM nodes ASOF JOIN handles ON nodes.nid >= handles.nid
+SELECT upper(name), main.lower(name), system.main.length(name), name.upper().lower(), "upper"(name),
+ UPPER(name) FROM nodes
+SELECT name || '_x', name LIKE 'a%', name ILIKE 'a', name SIMILAR TO 'a', name GLOB 'a*', name ~ 'a',
+ NOT name = 'a' FROM nodes
+SELECT split_part(name, '_', 1), regexp_extract(name, '(.*)_', 1), printf('%d', 1), format('{{}}', 1) FROM nodes
+SELECT nid % 2, nid // 2, 2 ** 3, -nid, @nid, 5!, nid & 1, nid << 1, xor(1, 2), greatest(1, 2), round(1.5),
+ sqrt(2) FROM nodes
+SELECT list_aggregate([1, 2], 'max'), list_sum([1]), [1, 2][1], [1, 2][1:2], [x + 1 FOR x IN [1, 2] IF x > 1]
+SELECT list_filter([1], lambda x: x > 0), list_reduce([1, 2], lambda x, y: x + y), array_to_string(['a'], ','),
+ [1].list_transform(lambda x: x)
+SELECT {{'a': 1}}.a, {{'a': 1}}['a'], struct_pack(a := 1), MAP {{'a': 1}}['a'], map_keys(MAP {{1: 2}}), row(1, 2)
+SELECT '{{}}'::JSON -> 'a', '{{}}'::JSON ->> '$.a', json_keys('{{}}'), json_group_array(1), to_json([1]),
+ json_type('1')
+SELECT DATE '2020-01-01' + INTERVAL 1 DAY, extract(year FROM now()), date_trunc('day', now()), strftime(now(),
+ '%Y'), now() AT TIME ZONE 'UTC'
+SELECT created_at, date_diff('day', created_at::TIMESTAMPTZ, now()) FROM runs
+SELECT CURRENT_DATE, current_timestamp, current_user
+SELECT coalesce(NULL, 1), ifnull(NULL, 1), nullif(1, 1), if(true, 1, 2), CASE 1 WHEN 1 THEN 2 END, TRY(1),
+ TRY_CAST('a' AS INTEGER)
+SELECT count(*), count(DISTINCT op), sum(nid), avg(nid), median(nid), mode(op), string_agg(op, ','),
+ list(op ORDER BY op) FROM nodes
+SELECT quantile_cont(nid, 0.5), arg_max(op, nid), any_value(op), histogram(op), stddev(nid), corr(nid, nid),
+ approx_count_distinct(op) FROM nodes
+SELECT stage, op, count(*), grouping(op) FROM nodes GROUP BY CUBE (stage, op)
+SELECT lag(nid) OVER w, rank() OVER w, first_value(nid) OVER w,
+ sum(nid) OVER (w ROWS 1 PRECEDING) FROM nodes WINDOW w AS (ORDER BY nid)
+SELECT substring(name FROM 2), position('a' IN name), trim(BOTH 'x' FROM name),
+ overlay(name PLACING 'x' FROM 1) FROM nodes
+SELECT name COLLATE NOCASE FROM nodes ORDER BY name COLLATE de
+SELECT COLUMNS(lambda c: c LIKE 'n%') FROM nodes
+SELECT * REPLACE (upper(name) AS name) RENAME (op AS operator) FROM nodes
+SELECT DISTINCT ON (op) * FROM nodes ORDER BY ALL LIMIT 10%
+SELECT 1 = ANY (SELECT 1), 1 IN (1, 2), 1 IN [1], 1 BETWEEN 0 AND 2, 1 IS DISTINCT FROM 2, (1, 2) = (1, 2)
+SELECT unnest({{'a': 1}}), generate_subscripts([1], 1)
+SELECT hash(name), md5(name), typeof(nid), alias(nid), error('x') FROM nodes WHERE false
+FROM generate_series(1, 3) WITH ORDINALITY
+FROM nodes POSITIONAL JOIN edges
+WITH duckdb_settings AS (SELECT 1 AS x) FROM duckdb_settings
+WITH RECURSIVE pg_class AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM pg_class WHERE x < 3) FROM pg_class
+WITH nodes AS (SELECT * FROM nodes WHERE op = 'relu') SELECT * FROM nodes
+WITH RECURSIVE up AS (SELECT 1 AS i UNION ALL (WITH one AS (SELECT i + 1 AS i FROM up WHERE i < 3) FROM one)) FROM up
 """
 
 
