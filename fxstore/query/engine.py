@@ -42,12 +42,11 @@ _SETTINGS: Final = {
 
 # While others compact all the time, the next try meets what the last one found.
 _TRIES: Final = 8
-# Errors that no file of the store causes.
+# Errors that no file of the store causes. What an error says is never looked at: a question can make it say anything.
 _NOT_OF_FILES: Final = (
-    duckdb.BinderException, duckdb.CatalogException, duckdb.ConversionException, duckdb.InterruptException,
-    duckdb.OutOfMemoryException, duckdb.ParserException, duckdb.SyntaxException,
+    duckdb.BinderException, duckdb.CatalogException, duckdb.InterruptException, duckdb.OutOfMemoryException,
+    duckdb.ParserException, duckdb.SyntaxException,
 )  # fmt: skip
-_OF_A_FILE: Final = "while reading file"
 _DAMAGED: Final = "fxstore: a damaged file"
 _T = TypeVar("_T")
 
@@ -68,6 +67,7 @@ class Engine:
         self._opened: list[list[str]] = []
         self._loading = False
         self._whole: set[str] = set()
+        self._sound: set[str] = set()
         self._digests: dict[Path, sums.Digests] = {}
         self._reach = Reach(catalog.directory.root)
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
@@ -96,7 +96,8 @@ class Engine:
     def reading(self, ask: Callable[[], _T]) -> _T:
         """Takes a step of a question, and takes it again where a file was compacted away, or is damaged.
 
-        Runs with a damaged file are left out from then on, with a warning.
+        Runs with a damaged file are left out from then on, with a warning: only where the file itself is not what its
+        store says that it must be, whatever the error is.
 
         Raises:
             duckdb.Error, QueryError: The step fails for another reason.
@@ -112,21 +113,25 @@ class Engine:
             return ask()
 
     def _mended(self, error: BaseException | None) -> bool:
-        if not isinstance(error, duckdb.Error) or (isinstance(error, _NOT_OF_FILES) and _OF_A_FILE not in str(error)):
+        if not isinstance(error, duckdb.Error) or isinstance(error, _NOT_OF_FILES):
             return False
         files = {file for files in self._opened for file in files if not file.startswith("fxstore:")}
-        gone = [file for file in files if not os.path.exists(file)]
-        if gone and self.refresh(again=True):
-            return True
-        damage: dict[str, str] = {}
-        for file in sorted(gone or files):
-            if why := sums.damage(Path(file)):
-                damage |= dict.fromkeys(self.catalog.users(Path(file)), f"{file}: {why}")
-        for path, why in {} if damage else shapes.misshapen(map(Path, sorted(files))).items():
-            damage |= dict.fromkeys(self.catalog.users(path), f"{path}: {why}")
+        if isinstance(error, duckdb.ConversionException):  # mostly the question's own, and each costs a look at all
+            files -= self._sound
+        try:
+            gone = [file for file in files if not os.path.exists(file)]
+            if gone and self.refresh(again=True):
+                return True
+            found = sums.damaged(map(Path, sorted(gone or files)))
+            found = found or shapes.misshapen(map(Path, sorted(files)))
+        except (OSError, MemoryError):  # no memory or handles are left, which says nothing about a file
+            return False
+        damage = {run_id: f"{path}: {why}" for path, why in found.items() for run_id in self.catalog.users(path)}
         if damage:
             self.catalog.leave_out(damage)
             self._fill_runs()
+        else:
+            self._sound |= files
         return bool(damage)
 
     def load(self, names: Iterable[str]) -> None:

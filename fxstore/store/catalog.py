@@ -67,14 +67,22 @@ class Catalog:
 
         Args:
             again: Look even where the directories seem unchanged.
+
+        Raises:
+            OSError, MemoryError: The directories cannot be read, or this process has no memory or handles left; the
+                runs stay as they were.
         """
         found = self._list(again)
         if found is None and self.incomplete:
             found = self._seen
         if found is None or (found == self._seen and not self.incomplete):
             return False
-        while not self._take_in(found):
-            found = self._list(True) or found
+        try:
+            while not self._take_in(found):
+                found = self._list(True) or found
+        except (OSError, MemoryError):  # no memory or handles are left: the next time looks at all of it again
+            self._seen = self._unchanged_since = None
+            raise
         self._arrange()
         return True
 
@@ -116,6 +124,8 @@ class Catalog:
             try:
                 self._segments[name] = segments.read(self.directory, name)
             except _UNREADABLE as error:
+                if not reading.blames_the_file(error):
+                    raise
                 if not os.path.lexists(self.directory.segment(name)):
                     return False
                 self.unread[name] = _said(error, segments.DESCRIPTION)
@@ -183,6 +193,8 @@ class Catalog:
             try:
                 found[run_id] = known.get(run_id) or self._read_one(run_id)
             except _UNREADABLE as error:
+                if not reading.blames_the_file(error):
+                    raise
                 if not os.path.lexists(self.directory.run(run_id)):
                     return None
                 self._leave_out(run_id, _said(error, "run.json"))

@@ -15,6 +15,10 @@ from fxstore.store import sealing
 
 MOST_BYTES: Final = 1 << 28
 """Bytes of the largest text of a store: a manifest of a million runs is smaller."""
+# What a process lacks that has too much open, or no memory left.
+_OF_THE_PROCESS: Final = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EINTR, errno.EAGAIN, errno.ETIMEDOUT}
+)
 # Opening a pipe would wait for who writes to it.
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -64,6 +68,11 @@ def parsed(said: str) -> Any:
         return json.loads(sealing.checked(said))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def blames_the_file(error: BaseException) -> bool:
+    """Tells whether a failed read says something about the file, and not about the process that reads it."""
+    return not isinstance(error, MemoryError) and getattr(error, "errno", None) not in _OF_THE_PROCESS
 
 
 def odd(paths: Iterable[str | os.PathLike[str]]) -> bool:

@@ -14,12 +14,18 @@ from fxstore.store.runs import CommittedRun
 
 
 def misshapen(paths: Iterable[Path]) -> dict[Path, str]:
-    """Returns of those of some files that do not have the columns of their relation what is wrong."""
+    """Returns of those of some files that do not have the columns of their relation what is wrong.
+
+    Raises:
+        OSError, MemoryError: This process has no memory or handles left, which says nothing about a file.
+    """
     found = {}
     for path in paths:
         try:
             _check_columns(path)
         except (OSError, ValueError, pa.ArrowException) as error:
+            if not reading.blames_the_file(error):
+                raise
             found[path] = f"{error}"
     return found
 

@@ -92,6 +92,9 @@ def damaged(paths: Iterable[Path], known: dict[Path, Digests] | None = None) -> 
 
     Args:
         known: What directories say, where it was read before; what is read now is added.
+
+    Raises:
+        OSError, MemoryError: This process has no memory or handles left, which says nothing about a file.
     """
     known = {} if known is None else known
     found = {}
@@ -100,6 +103,8 @@ def damaged(paths: Iterable[Path], known: dict[Path, Digests] | None = None) -> 
             try:
                 known[path.parent] = said(path.parent)
             except (OSError, ValueError, TypeError) as error:
+                if not reading.blames_the_file(error):
+                    raise
                 found[path] = f"what describes it cannot be read: {error}"
                 continue
         if why := _wrong(path, known[path.parent]):
@@ -117,6 +122,8 @@ def _wrong(path: Path, digests: Digests) -> str | None:
     except FileNotFoundError:
         return "it is missing"
     except OSError as error:
+        if not reading.blames_the_file(error):
+            raise
         return f"it cannot be read: {error.strerror or error}"
 
 
@@ -128,5 +135,7 @@ def _unread(path: Path) -> str | None:
         with reading.opened(path) as file:
             pq.read_table(file)
     except (pa.ArrowException, ValueError) as error:
+        if not reading.blames_the_file(error):
+            raise
         return f"it cannot be read: {error}"
     return None

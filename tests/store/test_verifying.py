@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import shutil
 import subprocess
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fxstore import Store, connect
-from fxstore.errors import QueryError
+from fxstore.errors import QueryError, StoreError
 from fxstore.query.engine import RELATIONS
-from fxstore.store import Catalog, manifest, sums
+from fxstore.store import Catalog, manifest, reading, sums
 from fxstore.store.sealing import checked, sealed
 from fxstore.tables import ORDINAL_BITS
 from tests.query.conftest import tiny
@@ -317,3 +319,70 @@ def test_the_digest_of_rows_is_that_of_their_values() -> None:
     ]
     changed.append(table.set_column(2, "t", pa.array(["a", None, "ü", ""])))
     assert said not in {sums.of_rows({"x": one}) for one in changed}
+
+
+SAYS = (
+    "while reading file '{file}'", "fxstore: a damaged file", "Failed to read file \"{file}\": its bytes are not those",
+    "IO Error: No files found that match the pattern \"{file}\"", "Invalid Input Error: No magic bytes found at end of "
+    "file '{file}'", "fxstore: no run {run}", "run {run} is left out: {file}: it is missing",
+)  # fmt: skip
+ASKS = (
+    "SELECT error('{0}') FROM metrics", "SELECT CAST('{0}' AS INTEGER) FROM metrics",
+    "SELECT '{0}'::TIMESTAMP FROM nodes", "SELECT \"{0}\" FROM metrics",
+    "SELECT json_extract(name, '{0}'), error('{0}') FROM nodes",
+    "SELECT strptime('{0}', '{0}') FROM links", "SELECT regexp_matches(name, '(' || '{0}') FROM nodes",
+    "SELECT error('{0}') FROM worst('cosine')", "FROM worst('{0}')", "SELECT assert_true(false, '{0}') FROM edges",
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(says=st.sampled_from(SAYS) | st.text(max_size=20), asks=st.sampled_from(ASKS), data=st.data())
+def test_no_text_of_an_error_costs_a_run(store: Store, says: str, asks: str, data: st.DataObject) -> None:
+    """Only a file that is not as it was written does."""
+    path = data.draw(st.sampled_from([str(file) for file in files_of(store.path)]))
+    said = says.replace("{file}", path).replace("{run}", store.existing_run("d").run_id)
+    quoted = said.replace('"', "" if '"{0}"' in asks else '"').replace("'", "''").replace("\0", "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with suppress(QueryError):
+            store.sql(asks.format(quoted)).fetchall()
+        assert names(store, NUMBERS) == {"a", "b", "c", "d"}
+
+
+LACKS = [OSError(errno.EMFILE, "Too many open files"), OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError()]
+
+
+@pytest.mark.parametrize("lack", LACKS, ids=["handles", "memory of the system", "memory"])
+@pytest.mark.parametrize("what", ["question", "error", "shapes", "refresh", "segment"])
+def test_a_process_without_memory_or_handles_loses_no_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch, what: str, lack: BaseException
+) -> None:
+    """What the process lacks says nothing about a file: the question fails with one line, and the next one answers."""
+
+    def fails(path: object) -> None:
+        raise lack
+
+    asked = "SELECT error('x') FROM metrics" if what in ("error", "shapes") else NUMBERS
+    failed: tuple[type[BaseException], ...] = (QueryError, StoreError, MemoryError)
+    with connect(store.path, read_only=True) as reader, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if what in ("error", "shapes"):
+            assert names(reader, NUMBERS) == {"a", "b", "c", "d"}
+        if what == "refresh":
+            assert len(names(reader)) == 4
+            reader_sees = store.commit(tiny("e"))
+        if what == "segment":
+            assert len(names(reader)) == 4
+            store.compact(grace=0)
+        with monkeypatch.context() as patched:
+            if what == "shapes":
+                patched.setattr("fxstore.store.shapes._check_columns", fails)
+            else:
+                patched.setattr(reading, "opened", fails)
+            with pytest.raises(failed) as error:
+                reader.sql(asked).fetchall()
+            assert "\n" not in str(error.value)
+        expected = {"a", "b", "c", "d"} | ({"e"} if what == "refresh" else set())
+        assert names(reader, NUMBERS) == expected
+        assert what != "refresh" or reader.existing_run("e").run_id == reader_sees
+    assert not store.verify().problems
