@@ -56,6 +56,15 @@ class Catalog:
         self._names: dict[str, str] = {}
         self._latest: CommittedRun | None = None
         self._all: dict[str, list[str]] = {}
+        self._digested: frozenset[str] | None = None
+
+    @property
+    def digested(self) -> frozenset[str]:
+        """Names of the directories of graphs and structures that have digests, as runs say that refer to them."""
+        if self._digested is None:
+            told = {run.structure_hash: run for run in self._committed.values() if run.digests}
+            self._digested = frozenset(told) | {graph for run in told.values() for graph in run.graph_hashes}
+        return self._digested
 
     def refresh(self, again: bool = False) -> bool:
         """Takes in what was committed, compacted or removed since; returns whether anything was.
@@ -182,6 +191,7 @@ class Catalog:
         complete = next((run for run in newest_first if run.status == "complete"), None)
         self._latest = complete or next(reversed(self.runs.values()), None)
         self._all = {}
+        self._digested = None
 
     def _read(self, run_ids: list[str]) -> dict[str, CommittedRun] | None:
         """Returns runs that are new here; None where one was taken away meanwhile."""

@@ -46,7 +46,7 @@ def _copy(catalog: Catalog, copy: Directory) -> dict[str, str]:
         if target.exists() or own.get(folder) in damage:
             continue
         directory.fetch([folder / name for name in names])
-        if why := _copy_folder(folder, names, target):
+        if why := _copy_folder(folder, names, target, catalog.digested):
             shutil.rmtree(target)
             damage |= dict.fromkeys(run_ids, why)
     for name in catalog.tag_files(catalog.runs):
@@ -54,7 +54,7 @@ def _copy(catalog: Catalog, copy: Directory) -> dict[str, str]:
     return damage
 
 
-def _copy_folder(folder: Path, names: list[str], target: Path) -> str | None:
+def _copy_folder(folder: Path, names: list[str], target: Path, digested: frozenset[str]) -> str | None:
     """Copies files and what says their digests; returns what is wrong with one of them."""
     target.mkdir(parents=True)
     described = [name for name in (*sums.DESCRIPTIONS, sums.NAME) if (folder / name).is_file()]
@@ -65,5 +65,5 @@ def _copy_folder(folder: Path, names: list[str], target: Path) -> str | None:
     except OSError as error:
         return f"{error.filename}: {error.strerror}"
     files = [target / name for name in names]
-    damage = sums.damaged(files) or shapes.misshapen(files)
+    damage = sums.damaged(files, digested=digested) or shapes.misshapen(files)
     return next((f"{folder / path.name}: {why}" for path, why in damage.items()), None)

@@ -15,7 +15,8 @@
     MANIFEST.json                               what most run.json say, in one file; can be deleted at any time
     .staging/                                   what writers have not yet published
 
-Each directory of a graph or structure has SHA256SUMS, too; run.json and runs.json hold the digests of their files.
+Each directory of a graph or structure has SHA256SUMS, too; run.json and runs.json hold the digests of their files, and
+say with ``digests`` that those directories have theirs, so that one that is gone is damage.
 """
 
 from __future__ import annotations

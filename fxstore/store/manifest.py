@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from fxstore.store import parquet, reading, sealing
 from fxstore.store.directory import FORMAT, RUN_PREFIX, Directory, replace
-from fxstore.store.runs import CommittedRun, check, check_format, checked
+from fxstore.store.runs import LATER, CommittedRun, check, check_format, checked
 
 # Runs that may be missing in the manifest before a writer adds them: reading one run.json takes about 0.1 ms.
 _BEHIND: Final = 64
@@ -48,12 +48,12 @@ def common(runs: Sequence[CommittedRun]) -> tuple[list[int], list[CommittedRun]]
         For each run the number of its group, and for each group its first run.
     """
     # Runs that one manifest told of hold the very same objects, so that most need no look at their contents.
-    seen: dict[tuple[str, int, int], int] = {}
+    seen: dict[tuple[str, bool, int, int], int] = {}
     groups: dict[str, int] = {}
     firsts: list[CommittedRun] = []
     places = []
     for run in runs:
-        key = run.structure_hash, id(run.stages), id(run.versions)
+        key = run.structure_hash, run.digests, id(run.stages), id(run.versions)
         if key not in seen:
             seen[key] = groups.setdefault(json.dumps([getattr(run, name) for name in _SHARED]), len(firsts))
             if seen[key] == len(firsts):
@@ -80,7 +80,8 @@ def from_said(found: Any) -> dict[str, CommittedRun]:
     check_format(found["format"])
     columns = [found["runs"][name] for name in _OWN]
     _check_columns(columns)
-    shared = [tuple(checked({name: one[name] for name in _SHARED}).values()) for one in found["shared"]]
+    told = [{**LATER, **one} for one in found["shared"]]
+    shared = [tuple(checked({name: one[name] for name in _SHARED}).values()) for one in told]
     own = zip(*columns, found["runs"]["shared"], strict=True)
     return {values[0]: CommittedRun(*values, *shared[place]) for *values, place in own}
 

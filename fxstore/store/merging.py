@@ -99,7 +99,7 @@ def _check(ours: Catalog, theirs: Catalog) -> None:
 def _is_same(one: CommittedRun, other: CommittedRun) -> bool:
     if not (one.content and other.content):
         one, other = one._replace(content=""), other._replace(content="")
-    return one == other
+    return one._replace(digests=other.digests) == other
 
 
 class _Unreadable(Exception):
@@ -130,7 +130,7 @@ def _copy(directory: Directory, staging: Path, theirs: Catalog, run: CommittedRu
     publishing.use(directory, staging, [run.structure_hash], run.graph_hashes)
     own = _own(theirs, run)
     for folder, _, relations in _contents(directory, theirs, run):
-        _check_files(theirs.directory, [folder / f"{relation}.parquet" for relation in relations])
+        _check_files(theirs, [folder / f"{relation}.parquet" for relation in relations])
     if why := shapes.contradiction(theirs.directory, run, own, known):
         raise _Unreadable(why)
     _copy_contents(directory, staging, theirs, run)
@@ -143,7 +143,7 @@ def _copy(directory: Directory, staging: Path, theirs: Catalog, run: CommittedRu
 def _own(theirs: Catalog, run: CommittedRun) -> dict[str, pa.Table]:
     folder = theirs.folder(run.run_id)
     files = [folder / f"{relation}.parquet" for relation in tables.RUN_TABLES]
-    _check_files(theirs.directory, files)
+    _check_files(theirs, files)
     for file, why in shapes.misshapen(files).items():
         raise _Unreadable(f"{file}: {why}")
     try:
@@ -201,10 +201,10 @@ def _copy_folder(folder: Path, target: Path, staging: Path, names: list[str]) ->
     return publishing.place(finished, target)
 
 
-def _check_files(source: Directory, files: list[Path]) -> None:
-    source.fetch(files)
+def _check_files(theirs: Catalog, files: list[Path]) -> None:
+    theirs.directory.fetch(files)
     for file in files:
-        if why := sums.damage(file):
+        if why := sums.damage(file, theirs.digested):
             raise _Unreadable(f"{file}: {why}")
 
 

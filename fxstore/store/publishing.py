@@ -103,6 +103,8 @@ def commit(directory: Directory, staging: Path, run: CommittedRun, own: Mapping[
         keyed = parquet.with_key(table, "run_key", run.run_key, pa.int32())
         parquet.write(keyed, finished / f"{name}.parquet")
     digests = sums.of_files(finished, [f"{name}.parquet" for name in own])
+    content = directory.structure(run.structure_hash), *map(directory.graph, run.graph_hashes)
+    run = run._replace(digests=sums.are_beside(content))
     parquet.write_text(run.to_json(digests), finished / "run.json")
     parquet.sync(finished)
     if not rename(finished, target):

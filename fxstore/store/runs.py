@@ -16,6 +16,8 @@ from fxstore.store.directory import FORMAT, UPGRADE
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
 _HASH: Final = re.compile("[0-9a-f]{32}")
 _MOST_STAGES: Final = (1 << 31) - 1
+# Fields that came later, with what they are where an early fxstore did not write them.
+LATER: Final[dict[str, Any]] = {"digests": False}
 STAGE_FIELDS: Final = ("stage", "stage_index", "kind", "status", "note")
 
 
@@ -30,6 +32,8 @@ class CommittedRun(NamedTuple):
         stages: One mapping per stage, in order: stage, stage_index, kind, status, note.
         graph_hashes: Each distinct graph once.
         nodes: Number of nodes: ordinals run from 0 to it.
+        digests: Whether its structure and all its graphs had ``SHA256SUMS`` when it was committed, so that a missing
+            one is damage; False where an early fxstore wrote it.
     """
 
     run_id: str
@@ -45,6 +49,7 @@ class CommittedRun(NamedTuple):
     stages: tuple[dict[str, Any], ...]
     graph_hashes: tuple[str, ...]
     nodes: int
+    digests: bool = False
 
     def to_json(self, files: Mapping[str, str] | None = None) -> str:
         """Returns the text of the run's ``run.json``.
@@ -63,7 +68,7 @@ class CommittedRun(NamedTuple):
         Raises:
             ValueError, KeyError, TypeError: The text does not describe one.
         """
-        found = {"content": "", **reading.parsed(text)}
+        found = {"content": "", **LATER, **reading.parsed(text)}
         check_format(found["format"])
         return cls(**checked({name: found[name] for name in cls._fields}))
 
@@ -156,4 +161,5 @@ _GOOD: Final[dict[str, Callable[[object], bool]]] = {
     "stages": _list_of(_stage),
     "graph_hashes": _list_of(_hash),
     "nodes": _number(1 << tables.ORDINAL_BITS),
+    "digests": lambda value: isinstance(value, bool),
 }

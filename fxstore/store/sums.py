@@ -1,13 +1,13 @@
 """Digests of files, by which damage is found: each directory of immutable files says what they must be.
 
 A run's ``run.json`` and a segment's ``runs.json`` hold the digests of the files beside them; graphs and structures have
-them in ``SHA256SUMS``, as ``sha256sum -c`` reads it.
+them in ``SHA256SUMS``, as ``sha256sum -c`` reads it, and the runs that refer to them say that they have.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -63,35 +63,52 @@ def _parts(values: pa.Array) -> Iterator[bytes]:
         yield there.to_numpy(zero_copy_only=False).tobytes()
 
 
-def said(folder: Path) -> Digests:
+def are_beside(folders: Iterable[Path]) -> bool:
+    """Tells whether directories of graphs and structures all have digests."""
+    return all((folder / NAME).is_file() for folder in folders)
+
+
+def said(folder: Path, digested: Container[str] = ()) -> Digests:
     """Returns the digests that a directory says its files have; None where an early fxstore wrote it, without any.
 
+    Args:
+        digested: Names of directories that are known to have digests.
+
     Raises:
-        ValueError: What says it cannot be read.
+        ValueError: What says it cannot be read, or is not there although it must be.
         OSError: The same.
     """
     for name in DESCRIPTIONS:
         if (folder / name).is_file():
             found = reading.parsed(reading.text(folder / name))
             if not isinstance(found, dict) or "files" not in found:
-                return None
+                return _undigested(name, isinstance(found, dict) and found.get("digests") is True)
             return {str(key): str(value) for key, value in dict(found["files"]).items()}
     if not (folder / NAME).is_file():
-        return None
+        return _undigested(NAME, folder.name in digested)
     pairs = [line.split("  ", 1) for line in reading.text(folder / NAME).splitlines()]
     return {name: digest for digest, name in pairs}
 
 
-def damage(path: Path) -> str | None:
+def _undigested(name: str, digested: bool) -> None:
+    """Raises where a directory is known to have digests, and has none."""
+    if digested:
+        raise ValueError(f"the digests that were written are gone from {name}")
+
+
+def damage(path: Path, digested: Container[str] = ()) -> str | None:
     """Returns what is wrong with a file of a store; None where it is as its directory says."""
-    return next(iter(damaged([path]).values()), None)
+    return next(iter(damaged([path], digested=digested).values()), None)
 
 
-def damaged(paths: Iterable[Path], known: dict[Path, Digests] | None = None) -> dict[Path, str]:
+def damaged(
+    paths: Iterable[Path], known: dict[Path, Digests] | None = None, digested: Container[str] = ()
+) -> dict[Path, str]:
     """Returns what is wrong with those of some files that are not as their directories say.
 
     Args:
         known: What directories say, where it was read before; what is read now is added.
+        digested: Names of directories that are known to have digests: :attr:`Catalog.digested`.
 
     Raises:
         OSError, MemoryError: This process has no memory or handles left, which says nothing about a file.
@@ -101,7 +118,7 @@ def damaged(paths: Iterable[Path], known: dict[Path, Digests] | None = None) -> 
     for path in paths:
         if path.parent not in known:
             try:
-                known[path.parent] = said(path.parent)
+                known[path.parent] = said(path.parent, digested)
             except (OSError, ValueError, TypeError) as error:
                 if not reading.blames_the_file(error):
                     raise

@@ -48,11 +48,14 @@ class Verified:
     Attributes:
         runs: How many runs were checked.
         files: How many files were read for it.
+        undigested: How many of these have no digest, as an early fxstore wrote them: they can be read, and no more is
+            known.
     """
 
     runs: int
     files: int
     problems: tuple[Problem, ...]
+    undigested: int = 0
 
     def table(self) -> pa.Table:
         """Returns the problems, one row each: place, problem, runs, advice."""
@@ -63,7 +66,8 @@ class Verified:
     def __str__(self) -> str:
         count = len(self.problems)
         bad = f"{count:,} problem{'s' * (count > 1)}" if count else "all whole"
-        return f"{self.runs:,} runs, {self.files:,} files: {bad}"
+        early = f"; {self.undigested:,} files of an early fxstore have no digest" if self.undigested else ""
+        return f"{self.runs:,} runs, {self.files:,} files: {bad}{early}"
 
 
 def verify(directory: Directory) -> Verified:
@@ -88,11 +92,13 @@ def verify(directory: Directory) -> Verified:
 def _check(catalog: Catalog) -> Verified:
     directory = catalog.directory
     problems = [*_left_out(catalog), *_beside(directory)]
-    files = 0
+    files = undigested = 0
+    known: dict[Path, sums.Digests] = {}
     for folder, (names, run_ids) in needed(catalog).items():
         directory.fetch([folder / name for name in names])
         files += len(names)
-        damaged = sums.damaged(folder / name for name in names)
+        damaged = sums.damaged((folder / name for name in names), known, catalog.digested)
+        undigested += len(names) if known.get(folder, {}) is None else 0
         for path, why in damaged.items():
             problems.append(_problem(directory, path, why, run_ids))
         for path, why in shapes.misshapen(folder / name for name in names if (folder / name) not in damaged).items():
@@ -100,7 +106,8 @@ def _check(catalog: Catalog) -> Verified:
     bad = {run_id for problem in problems for run_id in problem.runs}
     for run_id, why in _contradictions(catalog, bad):
         problems.append(_problem(directory, catalog.folder(run_id), why, [run_id]))
-    return Verified(len(catalog.runs) + len(catalog.damaged), files, tuple(sorted(problems, key=lambda p: p.place)))
+    count = len(catalog.runs) + len(catalog.damaged)
+    return Verified(count, files, tuple(sorted(problems, key=lambda p: p.place)), undigested)
 
 
 def needed(catalog: Catalog) -> dict[Path, tuple[list[str], list[str]]]:
@@ -165,7 +172,12 @@ def _misdescribed(catalog: Catalog, run: CommittedRun) -> str | None:
         said = CommittedRun.from_json(text)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         return f"its run.json cannot be read ({error})"
-    return None if said == run else "MANIFEST.json says something else of it than its run.json"
+    # A manifest that an early fxstore wrote does not know of digests.
+    return (
+        None
+        if said == run._replace(digests=said.digests)
+        else "MANIFEST.json says something else of it than its run.json"
+    )
 
 
 def _beside(directory: Directory) -> Iterator[Problem]:

@@ -101,8 +101,7 @@ def test_any_flipped_bit_is_found(store: Store, data: st.DataObject) -> None:
 def test_any_truncated_or_missing_file_is_found(store: Store, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([path for path in files_of(store.path) if path.name != "MANIFEST.json"]))
     content = path.read_bytes()
-    gone = st.nothing() if path.name == "SHA256SUMS" else st.none()
-    left = data.draw(st.one_of(gone, st.integers(0, len(content) - 1)))
+    left = data.draw(st.one_of(st.none(), st.integers(0, len(content) - 1)))
     path.unlink() if left is None else path.write_bytes(content[:left])
     try:
         assert store.verify().problems, path
@@ -258,17 +257,23 @@ def test_the_sums_are_those_of_sha256sum(store: Store) -> None:
 
 
 def test_a_store_without_digests_is_read_and_verified(store: Store) -> None:
-    """As an early fxstore wrote it."""
+    """As an early fxstore wrote it; one line says that a flipped bit would go unnoticed."""
     for listed in store.path.rglob("SHA256SUMS"):
         listed.unlink()
     for path in store.directory.runs.glob("*/run.json"):
         said = json.loads(path.read_text())
-        path.write_text(json.dumps({k: v for k, v in said.items() if k not in ("files", "content", "sha256")}))
+        early = {k: v for k, v in said.items() if k not in ("files", "content", "digests", "sha256")}
+        path.write_text(json.dumps(early))
     store.directory.manifest.unlink()
     shutil.rmtree(store.directory.segments)
     with connect(store.path) as reader:
-        assert names(reader, NUMBERS) == {"c", "d"}
-        assert not reader.verify().problems
+        with pytest.warns(UserWarning, match="has no digests, as an early fxstore wrote it"):
+            assert names(reader, NUMBERS) == {"c", "d"}
+        assert names(reader, "SELECT DISTINCT r.name FROM nodes JOIN runs AS r USING (run_id)") == {"c", "d"}
+        found = reader.verify()
+        assert not found.problems
+        assert found.undigested == found.files
+        assert str(found).endswith(f"all whole; {found.files} files of an early fxstore have no digest")
         bad = reader.existing_run("d")
         (reader.directory.run(bad.run_id) / "overlays.parquet").write_bytes(b"PAR1 no PAR1")
         assert [problem.runs for problem in reader.verify().problems] == [(bad.run_id,)]
@@ -386,3 +391,88 @@ def test_a_process_without_memory_or_handles_loses_no_run(
         assert names(reader, NUMBERS) == expected
         assert what != "refresh" or reader.existing_run("e").run_id == reader_sees
     assert not store.verify().problems
+
+
+def without_digests(path: Path, change: str) -> list[Path]:
+    """Takes the digests of each graph and structure away, or lets them name nothing."""
+    listed = sorted(path.rglob("SHA256SUMS"))
+    for file in listed:
+        file.write_text("") if change == "emptied" else file.unlink()
+    return listed
+
+
+@pytest.mark.parametrize("change", ["removed", "emptied"])
+def test_digests_that_are_gone_are_damage(store: Store, change: str) -> None:
+    """No question believes what cannot be compared any more, whether the run is in a segment, or beside it."""
+    listed = without_digests(store.path, change)
+    found = {problem.place.rpartition("/")[0] for problem in store.verify().problems}
+    assert found == {file.parent.relative_to(store.path).as_posix() for file in listed}
+    with connect(store.path, read_only=True) as reader, pytest.warns(UserWarning, match="is left out: ") as warned:
+        assert names(reader, "SELECT DISTINCT r.name FROM nodes JOIN runs AS r USING (run_id)") == set()
+    assert len(warned) == 4
+    with connect(store.path.with_name("other")) as other, pytest.warns(UserWarning, match="is not taken in"):
+        assert not other.merge(store.path).runs
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_bit_is_believed_where_digests_are_gone(
+    store: Store, rows: dict[str, dict[str, list[str]]], data: st.DataObject
+) -> None:
+    """The law of one flipped bit holds where the digests of its directory went, too."""
+    kept = [file for kind in ("graphs", "structures") for file in sorted((store.path / kind).rglob("*.parquet"))]
+    path = data.draw(st.sampled_from(kept))
+    relation = data.draw(st.sampled_from(READ_BY[path.stem]))
+    listed = path.parent / "SHA256SUMS"
+    before, digests = path.read_bytes(), listed.read_bytes()
+    flipped(path, data.draw(st.integers(4, len(before) - 1)), data.draw(st.integers(0, 7)))
+    listed.unlink()
+    try:
+        with connect(store.path, read_only=True) as reader, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = by_run(reader, relation)
+            there = {run.run_id for run in reader.committed_runs()}
+        assert found == {of: those for of, those in rows[relation].items() if of in there}
+        assert len(there) < 4
+    finally:
+        path.write_bytes(before)
+        listed.write_bytes(digests)
+
+
+@pytest.mark.parametrize("place", ["run", "segment", "manifest", "merged", "copied"])
+def test_that_there_are_digests_is_known_wherever_a_run_is_described(store: Store, place: str) -> None:
+    if place == "run":
+        store.directory.manifest.unlink()
+    elif place == "segment":
+        store.compact(grace=0)
+    elif place == "merged":
+        other = connect(store.path.with_name("other"))
+        other.merge(store.path)
+        store = other
+    elif place == "copied":
+        shutil.copytree(store.path, store.path.with_name("copy"))
+        store = connect(store.path.with_name("copy"))
+    catalog = Catalog(store.directory)
+    catalog.refresh()
+    assert all(run.digests for run in catalog.committed().values())
+    assert catalog.digested == {file.parent.name for file in store.path.rglob("SHA256SUMS")}
+
+
+def test_a_run_does_not_promise_digests_that_are_not_there(store: Store) -> None:
+    """It refers to graphs that an early fxstore wrote."""
+    without_digests(store.path, "removed")
+    run_id = store.commit(tiny("late"))
+    found = json.loads((store.directory.run(run_id) / "run.json").read_text())
+    assert found["digests"] is False
+
+
+def test_what_an_early_fxstore_says_of_runs_is_no_damage(store: Store) -> None:
+    """It wrote the manifest anew, which does not know of digests then; the run says it itself."""
+    said = json.loads(store.directory.manifest.read_text())
+    for shared in said["shared"]:
+        del shared["digests"]
+    del said["sha256"]
+    store.directory.manifest.write_text(sealed(json.dumps(said)))
+    with connect(store.path, read_only=True) as reader:
+        assert names(reader, NUMBERS) == {"a", "b", "c", "d"}
+        assert not reader.verify().problems
