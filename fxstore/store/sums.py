@@ -82,18 +82,19 @@ def said(folder: Path, digested: Container[str] = ()) -> Digests:
         if (folder / name).is_file():
             found = reading.parsed(reading.text(folder / name))
             if not isinstance(found, dict) or "files" not in found:
-                return _undigested(name, isinstance(found, dict) and found.get("digests") is True)
+                return _none(name, isinstance(found, dict) and found.get("digests") is True)
             return {str(key): str(value) for key, value in dict(found["files"]).items()}
     if not (folder / NAME).is_file():
-        return _undigested(NAME, folder.name in digested)
+        return _none(NAME, folder.name in digested)
     pairs = [line.split("  ", 1) for line in reading.text(folder / NAME).splitlines()]
     return {name: digest for digest, name in pairs}
 
 
-def _undigested(name: str, digested: bool) -> None:
-    """Raises where a directory is known to have digests, and has none."""
+def _none(name: str, digested: bool) -> Digests:
+    """Returns that there are no digests; raises where it is known that there were some."""
     if digested:
         raise ValueError(f"the digests that were written are gone from {name}")
+    return None
 
 
 def damage(path: Path, digested: Container[str] = ()) -> str | None:
