@@ -31,7 +31,9 @@ class OverlayKind:
 _PRIVATE: Final = (vocabulary.OverlayKind.ACCURACY, vocabulary.OverlayKind.STATISTICS)
 OWN: Final[Mapping[str, OverlayKind]] = {
     word: OverlayKind(
-        word.about, public=word not in (vocabulary.OverlayKind.ACCURACY, vocabulary.OverlayKind.STATISTICS)
+        word.about,
+        better="lower" if word == vocabulary.OverlayKind.LATENCY else None,
+        public=word not in _PRIVATE,
     )
     for word in vocabulary.OverlayKind
 }

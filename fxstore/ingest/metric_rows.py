@@ -12,13 +12,11 @@ import pyarrow.compute as pc
 from fxstore.errors import UsageError, nearest
 from fxstore.ingest.overlays import NAMED
 from fxstore.kinds import kind_of
-from fxstore.metrics import METRICS
+from fxstore.metrics.definitions import DIRECTIONS, known_better
 
-DIRECTIONS: Final = ("higher", "lower")
 NO_VALUE: Final = "no value given"
 _ABOUT: Final = ("stage", "method", "path", "port", "sample", "scope", "reason", "ref_stage", "ref_node", "text")
 _NODE_FIRST: Final = ("node", "name", "node_name", "id")
-_HIGHER: Final = frozenset({"cosine_similarity", "cos_similarity", "cos_sim", "cosine_sim", "snr_db", "sqnr_db"})
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,8 @@ class About:
         text = rows.num_rows > 0 and rows["value"].null_count == rows.num_rows > rows["text"].null_count
         names = rows["metric"].unique().to_pylist()
         better = self.better
-        if better is None and len(names) == 1 and names[0] not in METRICS and names[0].lower() in _HIGHER:
-            better = "higher"
+        if better is None and len(names) == 1:
+            better = known_better(names[0])
         return self.kind or ("category" if text else "accuracy"), self.unit, better
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from fxstore import tables
 from fxstore.errors import nearest
 from fxstore.kinds import kind_of
+from fxstore.metrics.definitions import known_better
 from fxstore.records import Graph, Overlay, Stage
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ NAMED: Final = pa.schema(
         ("ref_stage", pa.string()),  # the node that it was compared with
         ("ref_node", pa.string()),
         ("sample", pa.int32()),
+        ("verdict", pa.string()),  # pass or fail, where the source has judged
     ]
 )
 """Rows of a :class:`NodeOverlay`: nodes by name. Every column but ``metric`` may be left out."""
@@ -174,7 +176,7 @@ class NodeOverlay:
         rows: Schema :data:`NAMED`.
         source: Where it comes from, in a few words; no path.
         unit: Of the values, such as ``ns``; or None.
-        better: ``higher``, ``lower`` or None.
+        better: ``higher`` or ``lower`` of all its metrics; None: each metric's own, where its name is known.
     """
 
     name: str
@@ -204,6 +206,8 @@ class NodeOverlay:
     def lay(self, run: RunNodes) -> Iterator[Laid]:
         """Returns the overlay on the run's nodes; what names none keeps its number, on the run itself."""
         lost = _Lost(run)
+        kind = kind_of(self.kind)
+        better = self.better or kind.better
         columns = self.rows.to_pydict()
         where = list(zip(*(columns[key] for key in ("node", "stage", "method", "path")), strict=True))
         found = {key: run.find(*key) for key in dict.fromkeys(where) if key[0] is not None}
@@ -223,12 +227,14 @@ class NodeOverlay:
             "scope": columns["scope"],
             "ref": [_number(ordinal) for ordinal in reference],
             "sample": columns["sample"],
-            **dict.fromkeys(("unit", "better", "threshold", "verdict"), [None] * len(where)),
+            "verdict": columns["verdict"],
+            "better": [None if better else known_better(metric) for metric in columns["metric"]],
+            **dict.fromkeys(("unit", "threshold"), [None] * len(where)),
         }
         table = pa.table(rows, schema=ROWS)
-        kind = kind_of(self.kind)
-        about = self.unit or kind.unit, self.better or kind.better
-        yield Laid(Overlay(self.name, self.kind, self.source, table, *about), lost.notes(self.name))
+        yield Laid(
+            Overlay(self.name, self.kind, self.source, table, self.unit or kind.unit, better), lost.notes(self.name)
+        )
 
 
 Waiting = tuple[Layer, Mapping[str | None, str]]

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from fxstore.errors import UsageError
 from fxstore.ingest.overlays import ROWS, rows_of
+from fxstore.metrics.definitions import known_better
 from fxstore.records import Overlay
 
 SAMPLE_NAME: Final = "sample_name"
@@ -143,6 +144,7 @@ def aggregated(overlay: Overlay) -> Overlay | None:
     """Returns the mean and the worst of each number over the samples of an overlay; None where there is one sample.
 
     One row per node, port, metric and scope: ``metric.mean`` and ``metric.worst``. NaN in one sample is NaN in both.
+    A metric without a direction has no worst.
     A node that has a number in some samples only has it over these, and the reason says of how many.
     """
     measured = overlay.metrics.filter(pc.not_equal(overlay.metrics["metric"], SAMPLE_NAME))
@@ -152,18 +154,20 @@ def aggregated(overlay: Overlay) -> Overlay | None:
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in measured.to_pylist():
         groups[row["ordinal"], row["port"], row["metric"], row["scope"]].append(row)
-    rows = [row for group in groups.values() for row in _aggregate(group, count)]
+    rows = [row for group in groups.values() for row in _aggregate(group, count, overlay.better)]
     name = f"{overlay.name} over {count} samples"
     return Overlay(name, "statistics", overlay.source, pa.Table.from_pylist(rows, schema=ROWS))
 
 
-def _aggregate(group: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+def _aggregate(group: Sequence[dict[str, Any]], count: int, better: str | None) -> list[dict[str, Any]]:
     numbers = [row["value"] for row in group if row["value"] is not None]
-    first = {**group[0], "sample": None, "text": None}
+    better = group[0]["better"] or better or known_better(group[0]["metric"])
+    first = {**group[0], "sample": None, "text": None, "better": better}
+    kinds = ("mean",) if better is None else ("mean", "worst")
     if not numbers:
-        return [{**first, "metric": f"{first['metric']}.{what}", "verdict": None} for what in ("mean", "worst")]
+        return [{**first, "metric": f"{first['metric']}.{what}", "verdict": None} for what in kinds]
     broken = any(math.isnan(number) for number in numbers)
-    worst = math.nan if broken else min(numbers) if first["better"] == "higher" else max(numbers)
+    worst = math.nan if broken else min(numbers) if better == "higher" else max(numbers)
     of = None if len(numbers) == count else f"in {len(numbers)} of {count} samples"
     verdicts = {row["verdict"] for row in group} - {None}
     verdict = "fail" if "fail" in verdicts else "pass" if verdicts else None
@@ -177,4 +181,5 @@ def _aggregate(group: Sequence[dict[str, Any]], count: int) -> list[dict[str, An
             "verdict": verdict if what == "worst" else None,
         }
         for what, number in (("mean", sum(numbers) / len(numbers)), ("worst", worst))
+        if what in kinds
     ]

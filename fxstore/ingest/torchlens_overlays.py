@@ -33,8 +33,8 @@ def overlays_of(trace: Any, fields: Iterable[Read] | Mapping[str, Read] = ()) ->
     run = [(name, op) for name, op in ops if not (op.is_input or op.is_buffer)]
     found = [
         _overlay("time", "latency", _numbers(run, {"time": _nanoseconds}), "ns", "lower"),
-        _overlay("flops", "static", _numbers(run, {k: _field(k) for k in _FLOPS})),
-        _overlay("bytes", "static", _numbers(run, {k: _field(v) for k, v in _BYTES.items()}), "B"),
+        _overlay("flops", "static", _numbers(run, {k: _field(k) for k in _FLOPS}), better="lower"),
+        _overlay("bytes", "static", _numbers(run, {k: _field(v) for k, v in _BYTES.items()}), "B", "lower"),
         _overlay("non-finite", "statistics", _non_finite(ops, trace), better="lower"),
         _overlay("magnitude", "statistics", _of_values(ops, _magnitudes, "out", _UNSAVED, "has_saved_activation")),
         _overlay("gradient norm", "statistics", _of_values(ops, _gradient, "grad", _NO_GRADIENT, "has_grad")),

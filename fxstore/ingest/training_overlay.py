@@ -13,7 +13,9 @@ def saved_overlay(name: str, values: Iterable[SavedValue], stage: str, method: s
 
     The text of ``new_bytes`` says what is no new memory: ``view of input primals_3``, ``input``.
     """
-    return NodeOverlay.of(name, "static", _rows(values, stage, method), source="forward graph", unit="B")
+    return NodeOverlay.of(
+        name, "static", _rows(values, stage, method), source="forward graph", unit="B", better="lower"
+    )
 
 
 def _rows(values: Iterable[SavedValue], stage: str, method: str) -> Iterator[dict[str, object]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fxstore.metrics.asked import Asked, resolve
 from fxstore.metrics.definitions import DEFAULT, METRICS
-from fxstore.metrics.moments import Extent, Moments, mismatches, sums
+from fxstore.metrics.moments import Extent, Moments, masks, mismatches, sums
 from fxstore.metrics.operands import Array, NoNumberError, QParams, aligned, layout_hint
 
 _LAYOUT_SUSPECT = 0.99
@@ -29,7 +29,8 @@ class Measured:
         reason: Why there is no number, or a note on the one there is (``identical``, ``zero reference``); or None.
         number: What a store keeps in ``metrics.value``: as ``value``, but NaN or an infinity where ``status`` is
             ``non_finite``. None only where there is no number.
-        verdict: ``pass`` or ``fail`` by the threshold; what is ``non_finite`` fails. None without one, or a number.
+        verdict: ``pass`` or ``fail`` by the threshold, or by a comparator's ``is_valid_score``; what is ``non_finite``
+            fails. None without either, or without a number.
     """
 
     value: float | None
@@ -113,21 +114,33 @@ def measure(
 
 
 def judged(measured: Measured, asked: Asked) -> Measured:
-    """Returns the same with a verdict, where there is a threshold and a number."""
-    if asked.threshold is None or measured.number is None:
+    """Returns the same with a verdict, where there is a threshold or a judge, and a number."""
+    if measured.number is None or (asked.threshold is None and asked.is_valid is None):
         return measured
-    number = measured.number
-    good = number >= asked.threshold if asked.better == "higher" else number <= asked.threshold
-    verdict = "pass" if good and measured.status == "ok" else "fail"
-    return Measured(measured.value, measured.status, measured.reason, number, verdict)
+    number, reason = measured.number, measured.reason
+    good: bool | None = False
+    if measured.status == "ok" and asked.is_valid is not None:
+        try:
+            good = bool(asked.is_valid(number))
+        except Exception as error:  # a judge that fails takes neither the number nor other metrics with it
+            good, reason = None, _join(reason, _failure("is_valid_score", error))
+    elif measured.status == "ok" and asked.threshold is not None:
+        good = number >= asked.threshold if asked.better == "higher" else number <= asked.threshold
+    verdict = None if good is None else "pass" if good else "fail"
+    return Measured(measured.value, measured.status, reason, number, verdict)
 
 
 class _Pair:
     """Two comparable arrays of one shape; the sums that metrics share are made once."""
 
     def __init__(self, left: Array, right: Array) -> None:
-        self.left, self.right = left, right
+        self.left, self.right = self._whole = left, right
         self.extent, self._moments = sums(left, right)
+        self._masks = None if self._moments is None else masks(left, right, self._moments)
+        if self._masks is not None:
+            kept = self._masks.kept
+            self.left, self.right = left.reshape(-1)[kept], right.reshape(-1)[kept]
+            self.extent, self._moments = sums(self.left, self.right)
         self._note = None if self._moments is None else self._about(self._moments)
 
     def measure(self, asked: Asked) -> Mapping[str, Measured]:
@@ -137,23 +150,30 @@ class _Pair:
             return {asked.name: _broken(asked, self.extent)}
         if self.extent.identical:
             identical = asked.metric.identical if asked.metric is not None else 0.0
-            return {asked.name: _exact(identical, _join("identical", _left_out(self.extent)))}
+            return {asked.name: _exact(identical, _join("identical", self._left_out))}
         if asked.tolerance is not None:
             share = mismatches(self.left, self.right, *asked.tolerance) / self.extent.size
-            return {asked.name: _exact(share, _left_out(self.extent))}
+            return {asked.name: _exact(share, self._left_out)}
         assert asked.metric is not None
         assert self._moments is not None
         return {asked.name: _finished(asked.metric.formula(self._moments), self._note)}
 
     def _about(self, moments: Moments) -> str | None:
-        return _join(_note(moments), _left_out(self.extent), _layout_note(moments, self.left, self.right))
+        return _join(_note(moments), self._left_out, _layout_note(moments, *self._whole))
+
+    @property
+    def _left_out(self) -> str | None:
+        """What was not compared: infinities and mask constants that both operands hold."""
+        count = self.extent.equal_infinities
+        said = f"{count} equal infinities left out" if count else None
+        return _join(said, None if self._masks is None else str(self._masks))
 
     def _called(self, asked: Asked) -> Mapping[str, Measured]:
         """Asks a user's function; whatever it raises is the reason why there is no number."""
         assert asked.function is not None
         try:
             with np.errstate(all="ignore"):
-                given = asked.function(_real(self.left), _real(self.right))
+                given = asked.function(*map(_real, self._whole))
             if isinstance(given, Mapping) and given:
                 return {(name := f"{asked.name}.{key}"): self._given(name, one) for key, one in given.items()}
         except Exception as error:  # a metric that fails must not take the others with it
@@ -167,9 +187,10 @@ class _Pair:
             number = float(given)  # type: ignore[arg-type]
         except Exception as error:  # what is no number
             return _failed(name, error)
+        identical = self.extent.identical and self._masks is None  # a function has seen the masks, too
         if math.isfinite(number):
-            return _exact(number, "identical" if self.extent.identical else None)
-        if self.extent.identical and math.isinf(number):
+            return _exact(number, "identical" if identical else None)
+        if identical and math.isinf(number):
             return _exact(number, "identical")
         return Measured(None, "non_finite", _counts(self.extent) or "the function's number", number)
 
@@ -183,8 +204,12 @@ def _same_bits(left: Array, right: Array) -> bool:
 
 
 def _failed(name: str, error: Exception) -> Measured:
+    return not_measured(_failure(name, error))
+
+
+def _failure(name: str, error: Exception) -> str:
     lines = str(error).strip().splitlines() or [""]
-    return not_measured(f"{name} failed: {type(error).__name__}: {lines[0]}"[:_MESSAGE_LENGTH])
+    return f"{name} failed: {type(error).__name__}: {lines[0]}"[:_MESSAGE_LENGTH]
 
 
 def _real(array: Array) -> Array:
@@ -220,10 +245,6 @@ def _note(second: Moments) -> str | None:
     if second.rr == 0.0:
         return "zero reference"
     return "zero value" if second.vv == 0.0 else None
-
-
-def _left_out(first: Extent) -> str | None:
-    return f"{first.equal_infinities} equal infinities left out" if first.equal_infinities else None
 
 
 def _layout_note(second: Moments, left: Array, right: Array) -> str | None:

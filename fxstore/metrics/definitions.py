@@ -24,6 +24,17 @@ max_rel as NumPy's ``assert_allclose`` reports it; mismatch as ``numpy.isclose``
 they are given: ``mismatch(1e-3,1e-2)``. Where an operand holds NaN, every metric but ``nonfinite`` is NaN;
 where it holds an infinity that the other does not, distances are +inf and ratios NaN. Elements where both hold the same
 infinity, as attention masks do, are left out and counted in the reason.
+
+So are mask constants that are finite, such as -1e9 or ``torch.finfo(dtype).min``. A mask is written, not computed, and in
+sums of squares it outweighs the rest: the cosine is 1 and the sqnr high, whatever the rest holds. An element is left out
+where reference and value both hold the least number of their tensor, and that is
+
+- at most -1e4, and at least 2**10 times as large as every element that does not hold it: each has 60 dB more energy;
+- held by two elements or more, in both at the same places, up to the 2**-22 that are lost of what is added to it;
+- in both the same up to 2**-7, as dtypes of 8 bits keep it, or in both the least number of a dtype.
+
+The reason says which share was left out, and the constant. Where only one of the two holds it, that is an error as any
+other. Leaving out what agrees never makes a number look better. A function of the user's gets all elements.
 """
 
 from __future__ import annotations
@@ -117,4 +128,23 @@ METRICS: Final = MappingProxyType(
 )
 DEFAULT: Final = ("cosine", "mse", "max_abs", "sqnr")
 BETTER: Final = MappingProxyType({name: metric.better for name, metric in METRICS.items()})
+_ALSO_CALLED: Final = {
+    "cosine_similarity": "cosine", "cosine_sim": "cosine", "cos_similarity": "cosine", "cos_sim": "cosine",
+    "snr_db": "snr", "sqnr_db": "sqnr", "psnr_db": "psnr",
+    "snrcomparator": "snr", "msecomparator": "mse", "l1comparator": "l1",
+}  # fmt: skip
 UNIT: Final = MappingProxyType({name: metric.unit for name, metric in METRICS.items()})
+DIRECTIONS: Final = ("higher", "lower")
+UNDECLARED: Final = (
+    "declare it: better='higher' or 'lower', as an attribute of the function or comparator, or as an argument of"
+    " fxstore.metrics.register, rec.overlay and ingest (-O better=higher)"
+)
+
+
+def known_better(name: str) -> str | None:
+    """Returns the direction of a metric whose whole name is known, as ``SNR`` and ``cosine_similarity`` are, or None.
+
+    A part of a name tells nothing: of ``cosine_distance`` less is better.
+    """
+    key = name.lower()
+    return BETTER.get(_ALSO_CALLED.get(key, key))

@@ -59,6 +59,25 @@ class Extent:
 
 
 @dataclass(frozen=True)
+class Masks:
+    """Elements of two arrays where both hold their mask constant.
+
+    Attributes:
+        kept: Flags of the flat arrays' other elements.
+        count: How many there are.
+        constants: That of the reference, and that of the value.
+    """
+
+    kept: npt.NDArray[np.bool_]
+    count: int
+    constants: tuple[float, float]
+
+    def __str__(self) -> str:
+        said = " and ".join(dict.fromkeys(f"{one:.4g}" for one in self.constants))
+        return f"{100 * self.count / self.kept.size:.3g}% left out: both hold the mask constant {said}"
+
+
+@dataclass(frozen=True)
 class Moments:
     """Sums over ``reference * 2**-er``, ``value * 2**-ev`` and ``difference * 2**-ed`` of two arrays."""
 
@@ -109,6 +128,49 @@ def sums(reference: Array, value: Array) -> tuple[Extent, Moments | None]:
         return found
     first = extent(reference, value)
     return first, moments(reference, value, first) if first.is_finite and not first.identical else None
+
+
+# Masks are written as -1e4, -1e9 or the least number of a dtype; what they hide is smaller by at least so much.
+_MASK, _APART = -1e4, 2.0**10
+# In float32, what is added to a mask of -1e9 is lost but for so much.
+_ROUNDING = 2.0**-22
+# A dtype of 8 bits holds a constant of another within so much; the least numbers of dtypes stand for each other.
+_CLOSE = 2.0**-7
+_LEAST_OF_DTYPES = (-65504.0, -3.3895313892515355e38, -3.4028234663852886e38, -1.7976931348623157e308)
+
+
+def masks(reference: Array, value: Array, second: Moments) -> Masks | None:
+    """Returns where both arrays hold a mask constant, or None: as ``definitions`` describes it.
+
+    Args:
+        second: Their sums, which tell of almost all arrays that there is none.
+    """
+    sums_of_squares = ((second.rr, second.er), (second.vv, second.ev))
+    if any(e < 0 or square < math.ldexp(_MASK * _MASK, -2 * e) for square, e in sums_of_squares):
+        return None
+    left, right = reference.reshape(-1), value.reshape(-1)
+    if left.dtype.kind != "f" or right.dtype.kind != "f":
+        return None
+    if (ours := _constant(left)) is None or (theirs := _constant(right)) is None:
+        return None
+    both = ours[1] & theirs[1]
+    count = int(both.sum())
+    is_mask = count > 1 and _is_one_constant(ours[0], theirs[0])
+    return Masks(~both, count, (ours[0], theirs[0])) if is_mask else None
+
+
+def _constant(flat: Array) -> tuple[float, npt.NDArray[np.bool_]] | None:
+    """Returns the constant that masks elements of an array, and where it stands; None where none does."""
+    least = float(np.minimum.reduce(flat))
+    if least > _MASK:
+        return None
+    held: npt.NDArray[np.bool_] = flat <= least * (1.0 - _ROUNDING)
+    rest = flat[~held]
+    return (least, held) if rest.size and blocks.peak(rest) * _APART <= -least else None
+
+
+def _is_one_constant(left: float, right: float) -> bool:
+    return abs(left - right) <= _CLOSE * min(-left, -right) or {left, right} <= set(_LEAST_OF_DTYPES)
 
 
 def _in_one_pass(reference: Array, value: Array) -> tuple[Extent, Moments | None] | None:

@@ -291,6 +291,7 @@ def _second_opinion(text: str) -> None:
 
 
 _NO_RUN: Final = re.compile(r'fxstore: no run ([^"\n]*)"')
+_NO_DIRECTION: Final = re.compile(r'fxstore: no direction "([^"\n]*)"')
 _NO_TABLE: Final = re.compile(r"Table with name (\S+) does not exist")
 _NO_FUNCTION: Final = re.compile(r"Function with name (\S+) does not exist")
 _NO_COLUMN: Final = re.compile(r'(?:Referenced column|column named) "([^"]+)"|Referenced column "([^"]+)" not found')
@@ -301,6 +302,8 @@ def explain(engine: Engine, error: Exception) -> QueryError:
     message = str(error)
     if missing := _NO_RUN.search(message):
         return hints.no_run(engine.catalog, missing[1])
+    if undirected := _NO_DIRECTION.search(message):
+        return hints.no_direction(undirected[1])
     line = message.split("\n", 1)[0].strip()
     line = re.sub(r"^(?:\w+ )+Error: ", "", line).replace("(\n", "(")
     if column := _NO_COLUMN.search(message):

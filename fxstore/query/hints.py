@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from fxstore.errors import QueryError, nearest
+from fxstore.metrics.definitions import UNDECLARED
 from fxstore.store import Catalog
 
 _SHOWN: Final = 5
@@ -40,6 +41,12 @@ def no_run(catalog: Catalog, run: str | None) -> QueryError:
     newest_first = [found.name for found in reversed(catalog.runs.values())]
     hint = nearest(run, catalog.names()) or among(run, newest_first, "fxstore runs")
     return QueryError(f"no run {run!r} in this store", hint=hint)
+
+
+def no_direction(metric: str) -> QueryError:
+    """Returns the error for a metric that cannot be ranked, since nobody has said what is better."""
+    what = f"the metric {metric!r} has no direction (better is NULL), so it is neither ranked nor judged"
+    return QueryError(what, hint=UNDECLARED)
 
 
 def literal(value: object) -> str:

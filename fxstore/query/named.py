@@ -82,7 +82,7 @@ class Named(Asking):
             raise QueryError(f"run {found.name!r} has no sample {sample!r}", hint=hint)
 
     def _check_metric(self, metric: str, run: str | None, stage: str | None = None, overlay: str | None = None) -> None:
-        """Raises where a ranking could only be empty because a name is wrong."""
+        """Raises where a ranking could only be empty because a name is wrong, or nobody has said what is better."""
         found = self._check_stage(stage, run)
         held = self._held("_held_metrics", found.run_id).to_pylist()
         overlays = sorted({row["overlay"] for row in held})
@@ -92,3 +92,5 @@ class Named(Asking):
         if metric not in metrics:
             hint = hints.among(metric, metrics) if metrics else "it holds no metrics: measure it first"
             raise QueryError(f"run {found.name!r} has no metric {metric!r}", hint=hint)
+        if not any(row["better"] for row in held if row["metric"] == metric and overlay in (None, row["overlay"])):
+            raise hints.no_direction(metric)

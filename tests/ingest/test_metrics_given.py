@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import fxstore
 from fxstore.api import Store
-from fxstore.errors import FxstoreError, SourceError, UsageError
+from fxstore.errors import FxstoreError, QueryError, SourceError, UsageError
 from fxstore.ingest import adapters
 from fxstore.ingest.adapters import Ingested
 from tests.ingest.lines import chain
@@ -81,7 +81,10 @@ def test_nan_is_a_number_and_none_is_missing(store: Store) -> None:
     assert rows["tanh", 0] == (None, None, "not_measured", "no value given")
     assert rows["exp", 0][0] == math.inf
     assert rows["exp", 1] == (None, "true", "ok", None)
-    assert store.worst("value").fetchall()[0][2] == "sin"
+    assert store.sql("SELECT DISTINCT better FROM metrics").fetchall() == [(None,)]
+    with pytest.raises(QueryError, match="'value' has no direction") as error:
+        store.worst("value")
+    assert "better='higher'" in str(error.value.hint)
 
 
 def test_overlays_lie_on_inputs_and_outputs_and_span_stages(store: Store) -> None:

@@ -140,9 +140,31 @@ def test_the_command_line_names_a_function_by_its_module(tmp_path: Path, monkeyp
     )
     monkeypatch.syspath_prepend(tmp_path)
     (asked,) = resolve("own_metrics:offset<=1")
-    assert (asked.name, asked.unit, asked.threshold) == ("offset", "px", 1.0)
+    assert (asked.name, asked.unit, asked.better, asked.threshold) == ("offset", "px", "lower", 1.0)
+    assert resolve("own_metrics:offset")[0].better is None
     assert compare([1.0], [4.0], [asked])["offset"].value == 3.0
     sys.modules.pop("own_metrics")
+
+
+def test_nothing_is_guessed_of_a_direction() -> None:
+    def cosine_distance(reference: Any, value: Any) -> float:
+        return 0.0
+
+    def closeness(reference: Any, value: Any) -> float:
+        return 1.0
+
+    closeness.better = "higher"  # type: ignore[attr-defined]
+    assert [asked.better for asked in resolve([cosine_distance, lambda r, v: 0.0, closeness])] == [None, None, "higher"]
+    assert register("undeclared", near) is not None
+    assert resolve("undeclared")[0].better is None
+    assert resolve("undeclared>=0.5")[0].better == "higher"
+    assert compare([1.0], [2.0], {"undeclared": None})["undeclared"].verdict is None
+    with pytest.raises(UsageError, match="no direction") as error:
+        resolve({cosine_distance: 0.1})
+    assert "better='higher'" in str(error.value.hint)
+    closeness.better = "up"  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="better='up'"):
+        resolve(closeness)
 
 
 def test_each_name_is_measured_once_and_nothing_means_the_defaults() -> None:
@@ -184,3 +206,72 @@ class TestComparators:
                 return float((a - b).abs().max())
 
         assert compare([2.0], [1.0], [Doubled])["Doubled"].value == 0.0
+
+    def test_of_a_comparator_nothing_is_guessed_either(self) -> None:
+        class CosineLoss(self.comparators.NumericalComparatorBase):  # type: ignore[misc, name-defined]
+            def element_compare(self, a: Any, b: Any) -> float:
+                return float((a - b).abs().max())
+
+        class Told(CosineLoss):
+            better, unit = "lower", "px"
+
+        (asked,), (told,) = resolve(CosineLoss), resolve(Told())
+        assert (asked.name, asked.better) == ("CosineLoss", None)
+        assert (told.name, told.better, told.unit) == ("Told", "lower", "px")
+
+    @pytest.mark.parametrize(
+        ("judge", "better", "verdicts"),
+        [
+            (lambda score: score >= 0.95, "higher", ["fail", "pass"]),
+            (lambda score: score <= 0.5, "lower", ["pass", "fail"]),
+            (lambda score: 0.0 <= score <= 0.5, None, ["pass", "fail"]),
+            (lambda score: 1 / 0, None, [None, None]),
+        ],
+    )
+    def test_a_score_has_its_name_and_its_own_verdict(self, judge: Any, better: str | None, verdicts: Any) -> None:
+        """As Qualcomm's comparators have them: metric_name, is_valid_score and a threshold."""
+
+        class Scored(self.comparators.NumericalComparatorBase):  # type: ignore[misc, name-defined]
+            threshold = 0.5
+
+            def metric_name(self) -> str:
+                return "score"
+
+            def is_valid_score(self, score: float) -> bool:
+                return bool(judge(score))
+
+            def element_compare(self, a: Any, b: Any) -> float:
+                return float(b)
+
+        (asked,) = resolve(Scored)
+        assert (asked.name, asked.better, asked.threshold) == ("score", better, 0.5)
+        got = [compare([1.0], [value], Scored)["score"] for value in (0.25, 1.0)]
+        assert [m.verdict for m in got] == verdicts
+        assert [m.value for m in got] == [0.25, 1.0]
+        if verdicts == [None, None]:
+            assert "is_valid_score failed: ZeroDivisionError" in (got[0].reason or "")
+        assert compare([1.0], [math.nan], Scored)["score"].verdict == "fail"
+
+    def test_a_score_never_takes_the_place_of_a_formula(self) -> None:
+        class Own(self.comparators.NumericalComparatorBase):  # type: ignore[misc, name-defined]
+            def metric_name(self) -> str:
+                return "mse"
+
+            def element_compare(self, a: Any, b: Any) -> float:
+                return 7.0
+
+        for asked in ([Own, "mse"], ["mse", Own]):
+            assert {name: m.value for name, m in compare([1.0], [2.0], asked).items()} == {"mse": 1.0, "mse_2": 7.0}
+        assert [one.better for one in resolve([Own, "mse"])] == ["lower", "lower"]
+
+    def test_a_class_that_needs_arguments_is_a_usage_error(self) -> None:
+        class Needy(self.comparators.NumericalComparatorBase):  # type: ignore[misc, name-defined]
+            def __init__(self, program: object) -> None:
+                super().__init__()
+
+            def element_compare(self, a: Any, b: Any) -> float:
+                return 0.0
+
+        with pytest.raises(UsageError, match="Needy cannot be asked: TypeError") as error:
+            resolve(Needy)
+        assert error.value.hint == "pass an object of the class"

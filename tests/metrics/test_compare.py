@@ -387,3 +387,80 @@ def test_no_other_thread_works_on_a_comparison() -> None:
     """Threads of a BLAS that wait for each other took a hundred times the time where the machine was busy."""
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 1.2
+
+
+class TestMasks:
+    """A finite mask constant outweighs what it does not mask: a wrong tensor must not look right beside it."""
+
+    rng = np.random.default_rng(5)
+    masked = np.triu(np.ones((8, 8), bool), 1)  # 28 of 64
+    scores, wrong = rng.standard_normal((2, 8, 8))
+
+    def pair(self, ours: float, theirs: float, dtype: Any = np.float32) -> tuple[Any, Any]:
+        return tuple(
+            np.where(self.masked, constant, scores).astype(dtype)
+            for constant, scores in ((ours, self.scores), (theirs, self.wrong))
+        )
+
+    @pytest.mark.parametrize(
+        ("ours", "theirs", "dtype"),
+        [
+            (-1e9, -1e9, np.float32),
+            (-1e4, -1e4, np.float16),
+            (-65504.0, -65504.0, np.float16),
+            (float(np.finfo(np.float32).min), float(np.finfo(np.float32).min), np.float32),
+            (-1.7976931348623157e308, -1.7976931348623157e308, np.float64),
+            (-1e9, -999292928.0, np.float32),  # the same in bfloat16
+            (-3.4028234663852886e38, -65504.0, np.float32),  # the least of float32 and of float16
+        ],
+    )
+    def test_what_both_mask_is_left_out_and_said(self, ours: float, theirs: float, dtype: Any) -> None:
+        reference, value = self.pair(ours, theirs, dtype)
+        got = compare(reference, value, [*METRICS, "mismatch"])
+        kept = reference[~self.masked].astype(float), value[~self.masked].astype(float)
+        for name, wanted in compare(*kept, [*METRICS, "mismatch"]).items():
+            assert got[name].value == pytest.approx(wanted.value, rel=1e-12), name
+        assert abs(got["cosine"].value or 1.0) < 0.5
+        assert (got["mse"].reason or "").startswith("43.8% left out: both hold the mask constant")
+        turned = compare(value, reference, ["cosine", "mse", "max_abs"])
+        assert all(turned[name].value == pytest.approx(got[name].value) for name in turned)
+
+    def test_where_one_alone_is_masked_there_is_an_error(self) -> None:
+        reference, value = self.pair(-1e9, -1e9)
+        value[0, 1] = 0.5
+        got = compare(reference, value, ["max_abs", "mse"])
+        assert got["max_abs"].value == pytest.approx(1e9)
+        assert (got["mse"].reason or "").startswith("42.2% left out")
+        unmasked = compare(self.pair(-1e9, -1e9)[0], self.wrong.astype(np.float32), ["max_abs", "mse"])
+        assert unmasked["mse"].reason is None
+
+    def test_another_constant_is_an_error(self) -> None:
+        got = compare(*self.pair(-1e9, -1e4), ["max_abs"])["max_abs"]
+        assert got.value == pytest.approx(1e9, rel=1e-3)
+        assert got.reason is None
+
+    @pytest.mark.parametrize(
+        "outlier",
+        [-1e3, 1e9, -2e4],
+        ids=["small", "positive", "not far from the rest"],
+    )
+    def test_numbers_that_are_no_masks_count(self, outlier: float) -> None:
+        reference, value = self.pair(outlier, outlier, np.float64)
+        if outlier == -2e4:
+            reference[0, 0] = value[0, 0] = -100.0
+        got = compare(reference, value, ["mse"])["mse"]
+        assert got.value == pytest.approx(float(((reference - value) ** 2).mean()))
+        assert got.reason is None
+
+    def test_one_element_is_no_mask_and_masks_alone_are_values(self) -> None:
+        lone = np.array([-1e9, 1.0, 2.0])
+        assert compare(lone, lone + [0, 0.5, 0], ["mse"])["mse"].reason is None
+        alone = np.full(4, -1e9)
+        assert compare(alone, alone * (1 + 1e-9), ["mse"])["mse"].reason is None
+
+    def test_of_what_is_left_identical_is_identical(self) -> None:
+        reference, value = (np.where(self.masked, c, self.scores).astype(np.float32) for c in (-1e9, -999292928.0))
+        got = compare(reference, value, ["sqnr", "max_abs", lambda r, v: r.size])
+        assert got["sqnr"].value == math.inf
+        assert got["max_abs"].reason == "identical; 43.8% left out: both hold the mask constant -1e+09 and -9.993e+08"
+        assert (got["<lambda>"].value, got["<lambda>"].reason) == (64.0, None)

@@ -58,10 +58,56 @@ def test_infinity_that_is_the_exact_answer_is_not_broken() -> None:
     assert ranked([overlay("acc", rows, better=None)], "first_bad('sqnr', 20)") == ["c"]
 
 
-@pytest.mark.parametrize(("name", "order"), [("cosine", ["b", "a"]), ("mse", ["a", "b"]), ("own", ["a", "b"])])
+@pytest.mark.parametrize(("name", "order"), [("cosine", ["b", "a"]), ("mse", ["a", "b"])])
 def test_without_a_direction_the_metric_has_its_own(name: str, order: list[str]) -> None:
     rows = [metric("float:a", name, 0.9), metric("float:b", name, 0.1)]
     assert ranked([overlay("acc", rows, better=None)], f"worst('{name}')") == order
+
+
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "worst": ("own",), "first_bad": ("own", 0.5), "stage_errors": ("own", 0.5),
+    "metric_diff": ("tiny", "tiny", "own"), "first_broken": ("float", "a", "own", 0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", REFUSED)
+def test_a_metric_of_which_nobody_has_said_what_is_better_is_refused(question: str) -> None:
+    rows = [metric("float:a", "own", 0.9), metric("float:b", "own", 0.1)]
+    arguments = REFUSED[question]
+    with connect(":memory:") as store:
+        store.commit(run({"float": graph(["a", "b"])}, overlays=[overlay("acc", rows, better=None)]))
+        asked = (
+            lambda: store.sql(f"FROM {question}({', '.join(map(repr, arguments))})"),
+            lambda: getattr(store, question)(*arguments),
+            lambda: store.check("tiny", "tiny", ["own >= 0.5"]).result,
+        )
+        for ask in asked:
+            with pytest.raises(QueryError, match="'own' has no direction") as error:
+                ask().fetchall()
+            assert "better='higher'" in str(error.value.hint)
+
+
+@pytest.mark.parametrize("row", ["higher", None])
+def test_the_same_is_ranked_once_it_is_told(row: str | None) -> None:
+    rows = [metric("float:a", "own", 0.9, better=row), metric("float:b", "own", 0.1, better=row)]
+    told = overlay("acc", rows, better=None if row else "higher")
+    assert ranked([told], "worst('own')") == ["b", "a"]
+    assert ranked([told], "first_bad('own', 0.5)") == ["b"]
+
+
+def test_what_has_no_direction_is_shown_in_neutral_colours() -> None:
+    rows = [metric("float:a", "own", 0.9), metric("float:b", "own", 0.1)]
+    with connect(":memory:") as store:
+        store.commit(run({"float": graph(["a", "b"])}, overlays=[overlay("acc", rows, better=None)]))
+        assert store.sql("SELECT value, better FROM metrics ORDER BY value").fetchall() == [(0.1, None), (0.9, None)]
+        shown = store.compare(color_by="own").model.colors[0]
+        assert (shown.metric, shown.better, sorted(shown.values.values())) == ("own", None, [0.1, 0.9])
+        assert [row[4] for row in store.history("float", "a", "own").fetchall()] == [0.9]
+
+
+def test_a_time_needs_no_declaration() -> None:
+    rows = [metric("float:a", "ms", 1.0), metric("float:b", "ms", 3.0)]
+    assert ranked([overlay("times", rows, "latency", None)], "worst('ms')") == ["b", "a"]
 
 
 def test_one_row_per_node_its_worst_port_and_sample() -> None:

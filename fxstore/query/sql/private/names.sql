@@ -8,6 +8,13 @@ CREATE TABLE _stages (run_key BIGINT, stage VARCHAR, stage_index INTEGER, kind V
 -- The metrics that fxstore itself defines: their direction, and their number for two equal tensors.
 CREATE TABLE _known_metrics (metric VARCHAR, better VARCHAR, identical DOUBLE);
 
+-- The direction of a metric: the row's, the overlay's, else what is known of the name, or of the kind: less time is better.
+CREATE MACRO _better(of_row, of_overlay, of_name, kind) AS
+    coalesce(of_row, of_overlay, of_name, CASE WHEN kind = 'latency' THEN 'lower' END);
+-- The same for what ranks or judges: a metric of which nobody has said what is better is refused.
+CREATE MACRO _directed(better, metric) AS CASE
+    WHEN better IS NULL THEN error(concat('fxstore: no direction "', metric, '"')) ELSE better END;
+
 -- A node's number in the store: 31 bits of run key, 22 bits of ordinal.
 CREATE MACRO _nid(run_key, ordinal) AS (run_key::BIGINT << 22) | ordinal;
 -- Ids of what is no node count down from the top of the run's range, so that none is ever the nid of a node.

@@ -101,7 +101,7 @@ measured AS MATERIALIZED (
 ),
 numbers AS (
     SELECT m.run_key, m.overlay, CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order,
-           m.value, m.reason, m.port, m.sample, o.name AS overlay_name, coalesce(m.better, o.better, d.better) AS better,
+           m.value, m.reason, m.port, m.sample, o.name AS overlay_name, _better(m.better, o.better, d.better, o.kind) AS better,
            _aggregation(o.kind, coalesce(m.unit, o.unit)) AS aggregation,
            _broken(m.value, CASE WHEN m.reason LIKE 'identical%' THEN m.value ELSE d.identical END) AS broken
     FROM measured AS m
@@ -140,7 +140,7 @@ WITH numbered AS MATERIALIZED (
     FROM _history(p_stage, p_node, p_metric, p_run, p_method, p_path) AS h
 ),
 judged AS MATERIALIZED (
-    SELECT n.*, n.broken < 2 OR CASE WHEN coalesce(n.better, 'lower') = 'higher' THEN n.value < p_threshold
+    SELECT n.*, n.broken < 2 OR CASE WHEN _directed(n.better, p_metric) = 'higher' THEN n.value < p_threshold
                                      ELSE n.value > p_threshold END AS is_bad
     FROM numbered AS n WHERE n.value IS NOT NULL
 ),

@@ -3,7 +3,7 @@
 -- are chosen.
 CREATE MACRO _read_numbers(p_run) AS TABLE
 SELECT m.* EXCLUDE (unit, better), o.name AS overlay_name, o.kind, coalesce(m.unit, o.unit) AS unit,
-       coalesce(m.better, o.better, d.better) AS better,
+       _better(m.better, o.better, d.better, o.kind) AS better,
        CASE WHEN m.reason LIKE 'identical%' THEN m.value ELSE d.identical END AS identical,
        CASE m.scope WHEN 'cumulative' THEN 0 WHEN 'local' THEN 2 ELSE 1 END AS scope_order, g.stage, g.stage_index,
        _aggregation(o.kind, coalesce(m.unit, o.unit)) AS aggregation, s.text AS sample_name
@@ -45,7 +45,7 @@ FROM (SELECT x.*, _value_of(x.one) AS number, _times_of(x.one) AS times FROM gro
 -- each, since scopes must not be compared, cumulative before unscoped before local. Statistics describe values, so they
 -- count only where nothing else holds the metric, or where they are named.
 CREATE MACRO _measured(p_metric, p_run, p_stage, p_overlay, p_scope, p_sample) AS TABLE
-SELECT m.* REPLACE (coalesce(m.better, 'lower') AS better)
+SELECT m.* REPLACE (_directed(m.better, m.metric) AS better, _cost(m.value, _directed(m.better, m.metric)) AS cost)
 FROM _aggregated(p_run, p_sample) AS m
 WHERE m.metric = p_metric AND (p_overlay IS NULL OR m.overlay_name = p_overlay)
   AND (p_scope IS NULL OR m.scope = p_scope) AND (p_stage IS NULL OR m.stage = p_stage)

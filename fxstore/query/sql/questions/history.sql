@@ -8,7 +8,7 @@ WITH places AS (
 ),
 measured AS (
     SELECT p.model, p.run, p.run_id, p.created_at, p.run_key, p.ordinal, p.method, p.path, o.name AS overlay, m.scope,
-           coalesce(m.better, o.better, d.better, 'lower') AS better,
+           coalesce(m.better, o.better, d.better) AS better,
            _aggregation(o.kind, coalesce(m.unit, o.unit)) AS aggregation, m.sample,
            CASE WHEN coalesce(m.better, o.better, d.better) = 'higher' THEN -m.value ELSE m.value END AS cost
     FROM _metrics AS m

@@ -1,9 +1,10 @@
 -- One row per node and step from one run of a model to the next measured one in which a metric got worse by more than $by,
 -- or became NaN: what got worst first. Nodes of two runs are one by stage, method, path and name; runs by their model, or
 -- by their name where they name none. A run's number is brought together as in history.
+-- A metric without a direction has no rows: nobody has said which way is worse.
 WITH measured AS (
     SELECT r.run_key, r.run_id, r.name AS run, r.created_at, coalesce(r.model, r.name) AS model, r.structure_hash, m.ordinal,
-           o.name AS overlay, m.scope, coalesce(m.better, o.better, d.better, 'lower') AS better,
+           o.name AS overlay, m.scope, coalesce(m.better, o.better, d.better) AS better,
            _aggregation(o.kind, coalesce(m.unit, o.unit)) AS aggregation, m.sample,
            CASE WHEN coalesce(m.better, o.better, d.better) = 'higher' THEN -m.value ELSE m.value END AS cost
     FROM _metrics AS m
@@ -11,6 +12,7 @@ WITH measured AS (
     JOIN _overlays AS o ON o.run_key = m.run_key AND o.overlay = m.overlay
     LEFT JOIN _known_metrics AS d ON d.metric = m.metric
     WHERE m.metric = $metric AND m.ordinal IS NOT NULL AND m.value IS NOT NULL
+      AND coalesce(m.better, o.better, d.better) IS NOT NULL
 ),
 sampled AS (
     SELECT v.*, _sample_of(v.aggregation, v.sample) AS turn, CASE WHEN NOT isnan(v.cost) THEN v.cost END AS number
