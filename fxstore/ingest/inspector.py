@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fxstore.ingest.etdump import MISSING_BUFFER, NOT_A_TENSOR, Block, Dump, Event, Logged, kind_of
 
-_NANOSECONDS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+NANOSECONDS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _CLOSING: Final = ("operator", "delegate_call", "control")
 _NO_BUFFER: Final = f"{MISSING_BUFFER}: an Inspector without one has nothing but zeros"
 _JUMPS: Final = "no tensor data (an Inspector does not tell how often what stands behind a jump ran)"
@@ -22,7 +22,7 @@ def dump_of(inspector: Any) -> Dump:
     reason = None if any(map(_is_told, _everything(inspector.event_blocks))) else _NO_BUFFER
     blocks: list[Block] = []
     for block in inspector.event_blocks:
-        unit = _NANOSECONDS.get(str(getattr(block.target_time_scale, "value", "")), 1)
+        unit = NANOSECONDS.get(str(getattr(block.target_time_scale, "value", "")), 1)
         times = max((len(event.perf_data.raw) for event in block.events if event.perf_data), default=0)
         values = list(_values(block, reason))
         for number in range(times or bool(values)):

@@ -5,8 +5,9 @@ CSV and Parquet files may come from strangers: they are refused where they would
 
 from __future__ import annotations
 
+import ast
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ MAX_COLUMNS: Final = 2000
 MAX_CELLS: Final = 4_000_000
 MAX_TEXT_BYTES: Final = 64 << 20
 SUFFIXES: Final = frozenset({".csv", ".tsv", ".parquet"})
+_LONGEST_LITERAL: Final = 1 << 16
 _MISSING: Final = ["", "NULL", "null", "None", "NA", "N/A", "n/a", "#N/A", "<NA>"]
 _HINT: Final = "a table of metrics has a column 'node', and a column per metric, or 'metric' and 'value'"
 
@@ -55,6 +57,31 @@ def read_table(source: Any) -> pa.Table:
         table = _from_stream(source)
     _check(table.num_rows, table.num_columns, "the table")
     return table
+
+
+def records(frame: Any) -> Iterator[dict[str, Any]]:
+    """Yields the rows of a DataFrame or a table by column, their cells as they are."""
+    columns = frame.to_pydict() if isinstance(frame, pa.Table) else {name: list(frame[name]) for name in frame.columns}
+    for cells in zip(*columns.values(), strict=True):
+        yield {name: None if _is_missing(cell) else cell for name, cell in zip(columns, cells, strict=True)}
+
+
+def literal(cell: Any) -> Any:
+    """Returns what a cell is the text of in Python, as a file has lists and dicts; else the cell itself."""
+    if not isinstance(cell, str) or len(cell) > _LONGEST_LITERAL:
+        return cell
+    try:
+        return ast.literal_eval(cell)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return _numbers(cell)
+
+
+def _numbers(cell: str) -> Any:
+    """Returns a list of numbers, NaN and infinity among them, which are no literals; else the cell itself."""
+    try:
+        return [float(part) for part in cell[1:-1].split(",")] if cell[:1] + cell[-1:] == "[]" else cell
+    except ValueError:
+        return cell
 
 
 def is_pandas(source: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -75,9 +75,12 @@ def overlay_of(
         return _given(name, rows, "given", given)
     if isinstance(data, str):
         data = Path(data)
-    if metric_tables.is_pandas(data) and metric_formats.is_numeric_gap(data.columns):
-        return _known(metric_formats.numeric_gap(data, name, metric or "gap", place), given)
-    table = _table(data)
+    table = data if metric_tables.is_pandas(data) and _is_inspectors(data.columns) else _table(data)
+    names = table.columns if table is data else table.column_names
+    if metric_formats.is_numeric_gap(names):
+        return _known(metric_formats.numeric_gap(table, name, metric or "gap", place), given)
+    if metric_formats.is_events(names):
+        return _known(metric_formats.events(table, name, place), given)
     if metric_formats.is_qnn_debugger(table.column_names):
         return _known(metric_formats.qnn_debugger(table, name, place), given)
     if metric is not None and metrics is None:
@@ -85,6 +88,12 @@ def overlay_of(
     rows = metric_rows.rows_of_table(table, place, metrics, node)
     source = data.suffix[1:].upper() if isinstance(data, Path) else "given"
     return _given(name, rows, source, given)
+
+
+def _is_inspectors(columns: Iterable[str]) -> bool:
+    """Tells whether a frame is Inspector's, whose cells are lists, dicts and tensors."""
+    names = list(columns)
+    return metric_formats.is_numeric_gap(names) or metric_formats.is_events(names)
 
 
 def _given(name: str, rows: pa.Table, source: str, about: About) -> Given:

@@ -25,9 +25,9 @@ they are given: ``mismatch(1e-3,1e-2)``. Where an operand holds NaN, every metri
 where it holds an infinity that the other does not, distances are +inf and ratios NaN. Elements where both hold the same
 infinity, as attention masks do, are left out and counted in the reason.
 
-So are mask constants that are finite, such as -1e9 or ``torch.finfo(dtype).min``. A mask is written, not computed, and in
-sums of squares it outweighs the rest: the cosine is 1 and the sqnr high, whatever the rest holds. An element is left out
-where reference and value both hold the least number of their tensor, and that is
+So are mask constants that are finite, such as -1e9 or ``torch.finfo(dtype).min``. A mask is written, not computed, and
+in sums of squares it outweighs the rest: the cosine is 1 and the sqnr high, whatever the rest holds. An element is left
+out where reference and value both hold the least number of their tensor, and that is
 
 - at most -1e4, and at least 2**10 times as large as every element that does not hold it: each has 60 dB more energy;
 - held by two elements or more, in both at the same places, up to the 2**-22 that are lost of what is added to it;

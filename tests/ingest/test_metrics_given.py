@@ -200,6 +200,109 @@ def test_the_frame_of_calculate_numeric_gap(store: Store) -> None:
     assert "sin" not in rows
 
 
+def gap_frame(pandas: Any) -> Any:
+    """As Inspector makes it, with tensors that are printed as a file has them."""
+    ones, nan, cut = "tensor([[1., 2.]])", "tensor([[nan, 1.]])", "tensor([[1., ..., 2.]])"
+    return pandas.DataFrame(
+        {
+            "aot_ops": [["sin", "tanh"], ["exp"], ["neg"], ["abs"]],
+            "aot_intermediate_output": [ones, nan, cut, ones],
+            "runtime_ops": [["a"], ["b"], ["c"], ["d"]],
+            "runtime_intermediate_output": [ones, ones, cut, ones],
+            "gap": [[25.5], [0.0], [12.5], [math.inf]],
+            "stacktraces": [{"sin": None}, {}, {}, {}],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "better"),
+    [("SNR", "higher"), ("Cosine", "higher"), ("MSE", "lower"), ("L1", "lower"), (None, None), ("my score", None)],
+)
+@pytest.mark.parametrize("form", ["frame", "csv", "tsv"])
+def test_a_gap_has_a_direction_where_its_metric_is_told(
+    form: str, metric: str | None, better: str | None, store: Store, tmp_path: Path
+) -> None:
+    frame = gap_frame(pytest.importorskip("pandas"))
+    data: Any = frame
+    if form != "frame":
+        data = tmp_path / f"given.{form}"
+        frame.to_csv(data, sep={"csv": ",", "tsv": "\t"}[form])
+    ingest(store, data, "sin", "tanh", "exp", "neg", "abs", **({"metric": metric} if metric else {}))
+    rows = {row[0]: row[1:] for row in found(store, "given", "node, metric, value, text, reason, better")}
+    assert rows["tanh"] == (metric or "gap", 25.5, "sin, tanh", None, better)
+    assert math.isnan(rows["exp"][1])
+    assert rows["abs"][1] == math.inf
+    assert "not known" in rows["neg"][3]
+    if better == "higher":
+        assert [row[2] for row in store.worst(metric or "", n=2).fetchall()] == ["exp", "abs"]
+        assert store.first_bad(metric or "", 20).fetchall()[0][2] == "exp"
+    elif better is None:
+        with pytest.raises(QueryError, match="no direction"):
+            store.worst(metric or "gap")
+
+
+@pytest.mark.parametrize("form", ["frame", "csv"])
+def test_a_gap_has_the_direction_that_it_is_given(form: str, store: Store, tmp_path: Path) -> None:
+    frame = gap_frame(pytest.importorskip("pandas"))
+    frame.to_csv(tmp_path / "given.csv")
+    data = frame if form == "frame" else tmp_path / "given.csv"
+    ingest(store, data, "sin", "tanh", "exp", "neg", "abs", better="higher")
+    assert [row[2:4] for row in store.worst("gap").fetchall()][2:] == [("neg", 12.5), ("tanh", 25.5)]
+
+
+def events_frame(pandas: Any, unit: str) -> Any:
+    times = {name: [1.5, 4.0, 0.5, 9.0] for name in (f"p50{unit}", f"avg{unit}")}
+    return pandas.DataFrame(
+        {
+            "event_block_name": ["Execute"] * 4,
+            "event_name": ["native_call_sin.out", "DELEGATE_CALL", "Method::execute", "native_call_exp.out"],
+            "raw": [[1.0, 2.0], [4.0, 4.0], [0.5, 0.5], [9.0]],
+            **times,
+            "delegate_debug_identifier": [None, None, None, None],
+            "stack_traces": [{"sin": "model.py:3"}, {"tanh": None, "neg": None}, {}, {}],
+            "module_hierarchy": [{"sin": {"L__self__": ("", "__main__.Net")}}, {}, {}, {}],
+            "is_delegated_op": [False] * 4,
+        }
+    )
+
+
+@pytest.mark.parametrize("form", ["frame", "csv"])
+@pytest.mark.parametrize(("unit", "stored", "factor"), [(" (ms)", "ns", 1e6), (" (cycles)", "cycles", 1), ("", None, 1)])
+def test_the_events_of_an_inspector_lie_on_the_nodes_that_they_name(
+    form: str, unit: str, stored: str | None, factor: float, store: Store, tmp_path: Path
+) -> None:
+    frame = events_frame(pytest.importorskip("pandas"), unit)
+    frame.to_csv(tmp_path / "given.csv")
+    ingest(store, frame if form == "frame" else tmp_path / "given.csv", "sin", "tanh", "neg", "exp")
+    rows = set(found(store, "given", "node, metric, value, sample, text, better, unit"))
+    own = "native_call_sin.out", "lower", stored
+    assert rows == {
+        ("sin", "latency", 1.0 * factor, 0, *own),
+        ("sin", "latency", 2.0 * factor, 1, *own),
+        *(
+            (name, "latency_shared", 4.0 * factor, i, "DELEGATE_CALL", "lower", stored)
+            for name in ("tanh", "neg")
+            for i in (0, 1)
+        ),
+    }
+    lost = store.sql("SELECT text, metric, reason FROM metrics m JOIN overlays o USING (overlay_id) WHERE m.nid IS NULL AND o.name = 'given' ORDER BY ALL")
+    assert [row[:2] for row in dict.fromkeys(lost.fetchall())] == [
+        ("Method::execute", "latency_framework"),
+        ("native_call_exp.out", "latency"),
+    ]
+    assert "ETRecord" in lost.fetchall()[-1][2]
+
+
+def test_events_without_their_times_one_by_one_have_statistics(store: Store, tmp_path: Path) -> None:
+    frame = events_frame(pytest.importorskip("pandas"), " (us)").drop(columns=["raw"])
+    frame.to_csv(tmp_path / "given.tsv", sep="\t")
+    ingest(store, tmp_path / "given.tsv", "sin", "tanh", "neg", "exp")
+    rows = found(store, "given", "node, metric, value, unit, kind")
+    assert ("sin", "latency.p50", 1500.0, "ns", "statistics") in rows
+    assert ("sin", "latency.mean", 1500.0, "ns", "statistics") in rows
+
+
 QNN_HEADER = "name,op_code,target,num_users,pytorch_layout,scale(s),zero_point(s),debug_handle,{},is_valid_score\n"
 
 
@@ -214,6 +317,8 @@ def test_the_csv_of_the_qnn_debugger(store: Store, tmp_path: Path) -> None:
     rows = {row[:2]: row[2:] for row in found(store, "debug", "node, metric, value, text, reason")}
     assert rows["sin", "cosine_similarity"] == (0.4, None, None)
     assert rows["sin", "is_valid_score"] == (None, "not valid", None)
+    verdicts = found(store, "debug", "node, verdict")
+    assert {row for row in verdicts if row[1]} == {("sin", "fail"), ("exp", "pass")}
     assert rows["x", "cosine_similarity"] == (None, None, "the debugger has no match between device and CPU")
     assert store.sql("SELECT kind, better FROM overlays WHERE name = 'debug'").fetchall() == [("accuracy", "higher")]
     assert store.worst("cosine_similarity").fetchall()[0][2] == "sin"

@@ -454,7 +454,7 @@ class TestMasks:
 
     def test_one_element_is_no_mask_and_masks_alone_are_values(self) -> None:
         lone = np.array([-1e9, 1.0, 2.0])
-        assert compare(lone, lone + [0, 0.5, 0], ["mse"])["mse"].reason is None
+        assert compare(lone, np.array([-1e9, 1.5, 2.0]), ["mse"])["mse"].reason is None
         alone = np.full(4, -1e9)
         assert compare(alone, alone * (1 + 1e-9), ["mse"])["mse"].reason is None
 
