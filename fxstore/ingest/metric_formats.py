@@ -149,7 +149,8 @@ def _event(row: dict[str, Any], factor: float, unit: str | None, where: Where) -
     inside = str(row.get("is_delegated_op")).lower() == "true"
     kind = kind_of(event, identifier or "" if inside else None, 0)
     named = literal(row.get("stack_traces"))
-    nodes = list(named) if isinstance(named, dict) and kind != "framework" else []
+    # Inspector ends every name in a "_" of its own.
+    nodes = [str(n).removesuffix("_") for n in named] if isinstance(named, dict) and kind != "framework" else []
     metric = "latency_shared" if len(nodes) > 1 else _LATENCIES.get(kind, "latency_other")
     reason = None if nodes or kind == "framework" else _NO_NODE
     for node in nodes or [None]:

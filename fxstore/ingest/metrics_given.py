@@ -76,7 +76,7 @@ def overlay_of(
     if isinstance(data, str):
         data = Path(data)
     table = data if metric_tables.is_pandas(data) and _is_inspectors(data.columns) else _table(data)
-    names = table.columns if table is data else table.column_names
+    names = table.column_names if isinstance(table, pa.Table) else list(table.columns)
     if metric_formats.is_numeric_gap(names):
         return _known(metric_formats.numeric_gap(table, name, metric or "gap", place), given)
     if metric_formats.is_events(names):

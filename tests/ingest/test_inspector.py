@@ -113,6 +113,41 @@ def test_the_real_frame_of_calculate_numeric_gap(store: fxstore.Store, compiled:
     assert {reason for *_, reason in found} == {None}
 
 
+def test_the_same_frame_as_a_file_says_what_it_measured(
+    store: fxstore.Store, compiled: dict[str, Any], gap: Any, tmp_path: Path
+) -> None:
+    gap.to_csv(tmp_path / "gap.csv")
+    record = compiled["program"].get_etrecord()
+    store.ingest({"record": record, "frame": gap, "gap": tmp_path / "gap.csv"}, metric="MSE")
+    numbers = [[row[:4] for row in store.sql(ROWS.format(name)).fetchall()] for name in ("frame", "gap")]
+    assert numbers[0] == numbers[1]
+    assert numbers[0]
+    worst = store.worst("MSE").fetchall()
+    assert [row[3] for row in worst] == sorted((row[3] for row in worst), reverse=True)
+
+
+@pytest.mark.parametrize("form", ["frame", "tsv"])
+def test_the_events_of_a_real_inspector(
+    store: fxstore.Store, compiled: dict[str, Any], gap: Any, tmp_path: Path, form: str
+) -> None:
+    path = str(tmp_path / "net.etrecord")
+    compiled["program"].get_etrecord().save(path)
+    seen = inspector(compiled, etrecord=path)
+    frame: Any = seen.to_dataframe()
+    kept = [raw for raw, names in zip(frame["raw"], frame["stack_traces"], strict=True) if names for _ in names]
+    if form == "tsv":
+        frame.to_csv(tmp_path / "times.tsv", sep="\t")
+        frame = tmp_path / "times.tsv"
+    store.ingest({"record": compiled["program"].get_etrecord(), "times": frame}, stage="edge")
+    rows = store.sql(
+        "SELECT n.stage, m.metric, m.value FROM metrics m JOIN overlays o USING (overlay_id) "
+        "JOIN nodes n USING (nid) WHERE o.name = 'times'"
+    ).fetchall()
+    assert {stage for stage, *_ in rows} == {"edge"}
+    assert sorted(value for *_, value in rows) == pytest.approx(sorted(1e6 * time for raw in kept for time in raw))
+    assert {metric for _, metric, _ in rows} <= {"latency", "latency_shared", "latency_inner"}
+
+
 class Comparator:
     def metric_name(self) -> str:
         return "mse"
