@@ -138,12 +138,12 @@ def test_the_events_of_a_real_inspector(
     if form == "tsv":
         frame.to_csv(tmp_path / "times.tsv", sep="\t")
         frame = tmp_path / "times.tsv"
-    store.ingest({"record": compiled["program"].get_etrecord(), "times": frame}, stage="edge")
+    store.ingest({"record": compiled["program"].get_etrecord(), "times": frame}, stage="record/edge")
     rows = store.sql(
         "SELECT n.stage, m.metric, m.value FROM metrics m JOIN overlays o USING (overlay_id) "
         "JOIN nodes n USING (nid) WHERE o.name = 'times'"
     ).fetchall()
-    assert {stage for stage, *_ in rows} == {"edge"}
+    assert {stage for stage, *_ in rows} == {"record/edge"}
     assert sorted(value for *_, value in rows) == pytest.approx(sorted(1e6 * time for raw in kept for time in raw))
     assert {metric for _, metric, _ in rows} <= {"latency", "latency_shared", "latency_inner"}
 
