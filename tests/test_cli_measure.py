@@ -22,6 +22,8 @@ def stages():
     return {"float": program, "core": program.run_decompositions({})}
 def peak(reference, value):
     return abs(value).max()
+def far(reference, value):
+    return abs(value - reference).max()
 """
 
 
@@ -39,17 +41,21 @@ def measure(folder: Path, source: str, *more: str, inputs: str = "inputs.pt") ->
 
 
 def test_stages_of_a_function_are_measured(folder: Path, capsys: Any) -> None:
-    metrics = ("--metric", "max_abs<=0", "--metric", "pipeline_of_test:peak")
+    metrics = ("--metric", "max_abs<=0", "--metric", "pipeline_of_test:peak", "--metric", "pipeline_of_test:far<=9")
     assert measure(folder, "pipeline_of_test:stages", *metrics) == 0
     out, err = capsys.readouterr()
     assert "Measured core vs float:" in err
     with fxstore.connect(folder / "runs", read_only=True) as store:
-        rows = store.sql("SELECT DISTINCT metric, sample, verdict FROM metrics WHERE verdict IS NOT NULL ORDER BY 2")
+        rows = store.sql("SELECT DISTINCT metric, sample, verdict FROM metrics WHERE verdict IS NOT NULL ORDER BY 2, 1")
         assert [row for row in rows.fetchall() if row[1] is not None] == [
+            ("far", 0, "pass"),
             ("max_abs", 0, "pass"),
+            ("far", 1, "pass"),
             ("max_abs", 1, "pass"),
         ]
-        assert len(store.worst("peak", run=out.strip())) > 0
+        assert len(store.worst("far", run=out.strip())) > 0
+        with pytest.raises(fxstore.FxstoreError, match="'peak' has no direction"):
+            store.worst("peak", run=out.strip())
 
 
 def test_a_file_is_only_run_where_it_is_trusted(folder: Path, capsys: Any) -> None:

@@ -73,7 +73,7 @@ def stage_of(document: object, name: str = "") -> Stage:
     return Stage(name, (graph,), status="partial" if notes else "complete", note="; ".join(notes) or None)
 
 
-def overlays_of(document: object, stage: str | None = None) -> Iterator[NodeOverlay]:
+def overlays_of(document: object, stage: str | None = None, better: str | None = None) -> Iterator[NodeOverlay]:
     """Yields one overlay per extension: a metric per field of its nodes' info."""
     extensions = optional(document, "extensions", dict) or {}  # type: ignore[arg-type]
     for key, extension in extensions.items():
@@ -85,7 +85,7 @@ def overlays_of(document: object, stage: str | None = None) -> Iterator[NodeOver
             if (found := _measured(value)) is not None
         ]
         kind = "category" if rows and all(row["value"] is None for row in rows) else "statistics"
-        yield NodeOverlay.of(name, kind, rows, source="fx_viewer payload")
+        yield NodeOverlay.of(name, kind, rows, source="fx_viewer payload", better=better)
 
 
 def _measured(value: object) -> dict[str, object] | None:

@@ -151,7 +151,9 @@ def _event(row: dict[str, Any], factor: float, unit: str | None, where: Where) -
     named = literal(row.get("stack_traces"))
     # Inspector ends every name in a "_" of its own.
     nodes = [str(n).removesuffix("_") for n in named] if isinstance(named, dict) and kind != "framework" else []
-    metric = "latency_shared" if len(nodes) > 1 else _LATENCIES.get(kind, "latency_other")
+    metric = _LATENCIES.get(kind, "latency_other")
+    if metric == "latency" and len(nodes) > 1:
+        metric = "latency_shared"
     reason = None if nodes or kind == "framework" else _NO_NODE
     for node in nodes or [None]:
         about = {

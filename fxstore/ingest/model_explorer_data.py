@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fxstore.ingest.overlays import Laid, NodeOverlay, Place, RunNodes
 from fxstore.ingest.typed_json import Malformed, member, optional
@@ -42,6 +42,7 @@ class NodeData:
 
     document: object
     name: str
+    better: str | None = None
 
     def lay(self, run: RunNodes) -> Iterator[Laid]:
         """Returns the overlays; each on the stage or nested graph of its id, else on the graph that has its nodes."""
@@ -51,7 +52,7 @@ class NodeData:
             names = _names(places)
             stages = {place.stage.name for place in places}
             for overlay in _overlays(data, self.name, stages.pop() if len(stages) == 1 else None, names):
-                yield from overlay.lay(run)
+                yield from replace(overlay, better=self.better).lay(run)
 
 
 def _places(run: RunNodes, graph: str | None, keys: Iterable[str]) -> list[Place]:

@@ -145,7 +145,7 @@ def test_the_events_of_a_real_inspector(
     ).fetchall()
     assert {stage for stage, *_ in rows} == {"record/edge"}
     assert sorted(value for *_, value in rows) == pytest.approx(sorted(1e6 * time for raw in kept for time in raw))
-    assert {metric for _, metric, _ in rows} <= {"latency", "latency_shared", "latency_inner"}
+    assert {metric for _, metric, _ in rows} <= {"latency", "latency_shared", "latency_inner", "latency_dispatch"}
 
 
 class Comparator:

@@ -177,7 +177,9 @@ def test_others_files_are_linked_by_module_call_and_operator(program: Any, calls
     ran = write(tmp_path / "ran.json", [{"id": "trace", "nodes": nodes}])
     times = {"trace": {"name": "ms", "results": {one["id"]: {"value": float(i)} for i, one in enumerate(nodes[1:])}}}
     with fxstore.connect(":memory:") as store:
-        run = store.ingest({"exported": program, "ran": ran, "times": write(tmp_path / "times.json", times)})
+        run = store.ingest(
+            {"exported": program, "ran": ran, "times": write(tmp_path / "times.json", times)}, better="lower"
+        )
         assert run.status == "complete", run.notes
         found = store.sql(
             "SELECT b.name, a.name, l.evidence, l.inferred FROM links l JOIN nodes a ON a.nid = l.src_nid"

@@ -15,6 +15,8 @@ _SIGNS = (b'"incomingEdges"', b'"subgraphs"', b'"graphs"', b'"graphCollections"'
 class GraphJsonAdapter:
     """Model Explorer's graphs and node data, and payloads of the fx_viewer."""
 
+    options = frozenset({"better"})
+
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a ``.json`` file of one of these shapes."""
         from fxstore.ingest.json_file import head, read_json
@@ -31,8 +33,19 @@ class GraphJsonAdapter:
         except SourceError:
             return b'"incomingEdges"' in start
 
-    def read(self, source: Path) -> Ingested:
-        """Reads the graphs, or the overlays."""
+    def read(self, source: Path, *, better: str | None = None) -> Ingested:
+        """Reads the graphs, or the overlays.
+
+        Args:
+            better: ``higher`` or ``lower``, of the numbers; default: each metric's own, where its name is known.
+
+        Raises:
+            SourceError: It is none of these.
+            UsageError: There is no such direction.
+        """
+        from fxstore.ingest.metric_rows import About
+
+        About(better=better)
         from fxstore.ingest import fx_viewer_payload, model_explorer
         from fxstore.ingest.json_file import read_json
         from fxstore.ingest.model_explorer_data import NodeData
@@ -46,14 +59,14 @@ class GraphJsonAdapter:
             fx_viewer_payload.check_version(document)
             if shape == "payload":
                 stage = fx_viewer_payload.stage_of(document)
-                return _ingested([stage]).with_overlays(fx_viewer_payload.overlays_of(document))
+                return _ingested([stage]).with_overlays(fx_viewer_payload.overlays_of(document, None, better))
             if shape == "payloads":
                 payloads = fx_viewer_payload.several(document)
                 stages = [fx_viewer_payload.stage_of(payload, name) for name, payload in payloads.items()]
-                overlays = [one for n, p in payloads.items() for one in fx_viewer_payload.overlays_of(p, n)]
+                overlays = [one for n, p in payloads.items() for one in fx_viewer_payload.overlays_of(p, n, better)]
                 return _ingested(stages).with_overlays(overlays)
             if shape == "node data":
-                return Ingested(overlays=(NodeData(document, source.stem),))
+                return Ingested(overlays=(NodeData(document, source.stem, better),))
         except Malformed as error:
             raise SourceError(f"{source}: {error}", hint=_HINT) from error
         except RecursionError:
