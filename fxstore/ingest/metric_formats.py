@@ -155,7 +155,8 @@ def _event(row: dict[str, Any], factor: float, unit: str | None, where: Where) -
     if metric == "latency" and len(nodes) > 1:
         metric = "latency_shared"
     reason = None if nodes or kind == "framework" else _NO_NODE
-    for node in nodes or [None]:
+    places: list[str | None] = [*nodes] or [None]
+    for node in places:
         about = {
             "stage": where.stage, "method": where.method, "path": where.path, "node": node, "port": 0,
             "text": event, "reason": reason,
