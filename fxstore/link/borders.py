@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from fxstore.link.lineage import NOTHING
 from fxstore.link.pair import Link, Pair
-from fxstore.link.recorded import through_delegate
 from fxstore.link.run import Run
 
 
@@ -29,18 +29,55 @@ def _signature_key(run: Run, ordinal: int) -> str | None:
     return graph.signature.get(run.name[ordinal])
 
 
-def delegate_port(pair: Pair) -> Iterator[Link]:
-    """What reads a delegate's port is the inner value of that port; an inner input is what the call passes."""
+def ports(pair: Pair) -> Iterator[Link]:
+    """What reads an output, of an operator or a delegate, is what reads that output of the operator's counterpart.
+
+    Its own name and ancestor say nothing: names are given anew, and all parts of a composite have one ancestor.
+    """
     run = pair.run
-    passed = passed_values(run)
+    waiting = [b for b in pair.open() if run.selects_port(b)]
+    readers: dict[tuple[tuple[int, int], bool], list[int]] = defaultdict(list)
+    for a in pair.earlier if waiting else ():
+        if run.selects_port(a):
+            readers[run.value(a), _of_delegate(run, a)].append(a)
+    for b in waiting:
+        node, port = run.value(b)
+        for link in pair.to_earlier.get(node, ()):
+            found, of_delegate = [link.src], _of_delegate(run, b)
+            if run.ports[link.src] > 1:
+                value = (link.src, port)
+                found = readers.get((value, of_delegate)) or readers.get((value, not of_delegate), [])
+                found = [a for a in found if run.shape[a] == run.shape[b]]
+                found = [a for a in found if run.name[a] == run.name[b]] or found[:1]
+            elif of_delegate:
+                found = readers.get(((link.src, 0), True), [])[:1] or found
+            yield from (_as_giver(run, link, a, b) for a in found)
+
+
+def _as_giver(run: Run, giver: Link, a: int, b: int) -> Link:
+    """Returns the link of two nodes that read an output, by the evidence that there is for what gives it."""
+    evidence = giver.evidence
+    if evidence in ("identity", "from_node"):
+        kept = run.name[a] == run.name[b] and run.op_type[a] == run.op_type[b] and run.dtype[a] == run.dtype[b]
+        crosses = _of_delegate(run, b) and run.lineage.head[b] == NOTHING
+        evidence = "delegate" if crosses else "identity" if kept else "from_node"
+    return giver._replace(src=a, dst=b, evidence=evidence)
+
+
+def _of_delegate(run: Run, node: int) -> bool:
+    return run.role[run.inputs[node][0][0]] == "delegate"
+
+
+def delegate_input(pair: Pair) -> Iterator[Link]:
+    """An input of a delegate's graph is what the call passes."""
+    run = pair.run
     for b in pair.open():
         if run.role[b] == "subgraph":
             yield from _same_argument(pair, b)
-            continue
-        outer = _giving(pair, *passed[b]) if b in passed else set()
-        guess = b in passed and _is_guess(pair, *passed[b])
-        for a in sorted(outer | through_delegate(pair, b)):
-            yield Link(a, b, "structure", True, "passed on as it is", holds=True) if guess else Link(a, b, "delegate")
+        elif b in run.given:
+            guess = _is_guess(pair, *run.given[b])
+            for a in sorted(_giving(pair, *run.given[b])):
+                yield Link(a, b, "structure", True, "passed on as it is", holds=True) if guess else Link(a, b, "delegate")
 
 
 def body_input(pair: Pair) -> Iterator[Link]:
@@ -73,16 +110,6 @@ def _bodies(run: Run) -> dict[int, int]:
 def _inputs(run: Run, graph: int) -> list[int]:
     base = run.base[graph]
     return [base + i for i in range(len(run.graphs[graph].nodes)) if run.role[base + i] == "input"]
-
-
-def passed_values(run: Run) -> dict[int, tuple[int, int]]:
-    """Returns, for each input of a delegate's graph, the (ordinal, port) that the call passes there."""
-    return {
-        inner: value
-        for call, graph in run.calls.items()
-        if run.role[call] == "delegate"
-        for inner, value in run.passed(call, graph)
-    }
 
 
 def inner_value(run: Run, node: int, port: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from types import MappingProxyType
 from typing import Final
 
-from fxstore.link.borders import inner_value, passed_values
+from fxstore.link.borders import inner_value
 from fxstore.link.pair import Pair
 from fxstore.link.run import Run
 
@@ -116,7 +116,7 @@ class Found:
         self._known = {a: [link.dst for link in links] for a, links in pair.to_later.items()}
         self._reads: dict[int, list[int]] = {}
         self._users: dict[int, list[int]] = defaultdict(list)
-        passed = passed_values(pair.run)
+        passed = pair.run.given
         for node in (*pair.earlier, *pair.later):
             sources = [passed[node]] if node in passed else pair.run.inputs[node]
             self._reads[node] = [inner_value(pair.run, src, port) for src, port, *_ in sources]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from fxstore.link.borders import passed_values
 from fxstore.link.pair import Link, Pair
 from fxstore.link.run import STATE, Run
 
@@ -18,7 +17,7 @@ def constant(pair: Pair) -> Iterator[Link]:
     run = pair.run
     waiting = [b for b in pair.open() if is_unnamed(run, b)]
     inner: dict[int, list[int]] = defaultdict(list)
-    for node, (source, _) in passed_values(run).items() if waiting else ():
+    for node, (source, _) in run.given.items() if waiting else ():
         inner[source].append(node)
     for b in waiting:
         found: set[int] | None = None

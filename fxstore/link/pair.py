@@ -91,9 +91,14 @@ def by_kind(
     left: list[int] = []
     rest: list[int] = []
     for mine, theirs in groups.values():
-        if len(mine) == len(theirs):
+        if len(mine) == len(theirs) and _have_shapes_in_order(run, mine, theirs):
             pairs += zip(mine, theirs, strict=True)
         else:
             left += mine
             rest += theirs
     return pairs, sorted(left), sorted(rest)
+
+
+def _have_shapes_in_order(run: Run, mine: Sequence[int], theirs: Sequence[int]) -> bool:
+    shapes = ((run.shape[a], run.shape[b]) for a, b in zip(mine, theirs, strict=True))
+    return len(mine) == 1 or all(None in both or both[0] == both[1] for both in shapes)

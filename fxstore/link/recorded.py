@@ -3,43 +3,63 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
+from fxstore.link.flow import Groups, counterparts, is_alike
 from fxstore.link.lineage import NOTHING
 from fxstore.link.pair import LARGEST_GUESS, Link, Pair, by_kind
 from fxstore.link.run import Run
 
 
 def identity(pair: Pair) -> Iterator[Link]:
-    """Same name and target, and the same nearest ancestor: a graph that was kept, copied or partitioned."""
-    run, nearest = pair.run, pair.run.lineage.nearest
-    index: dict[object, int] = {}
-    for a in pair.earlier:
-        if run.lineage.head[a] != NOTHING and not run.boundary[a]:
-            index.setdefault((nearest(a), run.name[a], run.target[a], run.port(a)), a)
+    """Same operator and nearest ancestor, of several what reads the same: a graph that was kept, copied or partitioned.
+
+    ``identity`` is what has its name still; what was given another one is linked by its ancestor, ``from_node``.
+    """
+    run, lineage = pair.run, pair.run.lineage
     kept = _kept(pair)
+    found: dict[int, int] = {}
     for b in pair.open():
-        found = None
-        if run.lineage.head[b] != NOTHING and not run.boundary[b]:
-            found = index.get((nearest(b), run.name[b], run.target[b], run.port(b)))
-        if found is None and run.graph[b] in kept:
-            same = kept[run.graph[b]].get((run.name[b], run.target[b]))
-            found = same if same is not None and nearest(same) == nearest(b) else None
-        if found is not None:
-            yield Link(found, b, "identity")
+        same = kept.get(run.graph[b], {}).get((run.name[b], run.target[b]))
+        if same is not None and lineage.nearest(same) == lineage.nearest(b) and is_alike(run, same, b):
+            found[b] = same
+            yield Link(same, b, "identity")
+    groups: Groups = defaultdict(lambda: ([], []))
+    for side, nodes in enumerate((pair.earlier, pair.later)):
+        for node in nodes:
+            if lineage.head[node] != NOTHING and _is_operator(run, node) and node not in found:
+                groups[lineage.nearest(node), run.kind(node)[0]][side].append(node)
+    for a, b in counterparts(pair, groups):
+        is_kept = run.name[a] == run.name[b] and run.target[a] == run.target[b] and is_alike(run, a, b)
+        yield Link(a, b, "identity" if is_kept else "from_node")
+
+
+def _is_operator(run: Run, node: int) -> bool:
+    """Tells whether a node computes: neither a value from outside, nor a nested graph, nor what reads an output."""
+    return not (run.boundary[node] or run.role[node] == "subgraph" or run.selects_port(node))
 
 
 def _kept(pair: Pair) -> dict[int, dict[tuple[str, str], int]]:
-    """Returns the earlier nodes of each later graph that may be an earlier one, edited: their identities agree."""
+    """Returns the earlier nodes of each later graph that may be an earlier one, edited: their identities agree.
+
+    An identity may be used again, a name within a graph is not: no name may stand for another operator in the other,
+    and one of both must be kept for the most part.
+    """
     run = pair.run
     earlier = {run.graph[a] for a in pair.earlier}
     found: dict[int, dict[tuple[str, str], int]] = {}
     for later in {run.graph[b] for b in pair.later}:
-        same = [g for g in earlier if run.graphs[g].identities & run.graphs[later].identities]
-        if same:
-            nodes = (range(run.base[g], run.base[g] + len(run.graphs[g].nodes)) for g in sorted(same, reverse=True))
-            found[later] = {(run.name[a], run.target[a]): a for part in nodes for a in reversed(part)}
+        for graph in sorted(earlier):
+            if run.graphs[graph].identities & run.graphs[later].identities and _is_edited(run, graph, later):
+                for a in run.nodes_of(graph):
+                    found.setdefault(later, {}).setdefault((run.name[a], run.target[a]), a)
     return found
+
+
+def _is_edited(run: Run, earlier: int, later: int) -> bool:
+    mine, theirs = ({run.name[node]: run.target[node] for node in run.nodes_of(graph)} for graph in (earlier, later))
+    both = mine.keys() & theirs.keys()
+    return all(mine[name] == theirs[name] for name in both) and 2 * len(both) >= min(len(mine), len(theirs))
 
 
 def exact_source(pair: Pair) -> Iterator[Link]:
@@ -118,9 +138,7 @@ def _agree(run: Run, nodes: dict[str, int], names: dict[str, int]) -> bool:
 def common_source(pair: Pair) -> Iterator[Link]:
     """The nearest ancestor that both sides name; of several candidates, those with the same operator."""
     run, lineage = pair.run, pair.run.lineage
-    waiting = [
-        b for b in pair.open() if lineage.head[b] != NOTHING and not run.boundary[b] and run.role[b] != "subgraph"
-    ]
+    waiting = [b for b in pair.open() if lineage.head[b] != NOTHING and _is_operator(run, b)]
     if not waiting:
         return
     index: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -133,28 +151,33 @@ def common_source(pair: Pair) -> Iterator[Link]:
         hop = next((h for h in (lineage.hop[source] for source in lineage.chain(b)) if h in index), None)
         if hop is not None:
             groups[hop].append(b)
+    near = {hop: [a for depth, a in index[hop] if depth == min(index[hop])[0]] for hop in groups}
+    kinds: Groups = defaultdict(lambda: ([], []))
     for hop, later in groups.items():
-        nearest = min(depth for depth, _ in index[hop])
-        earlier = [a for depth, a in index[hop] if depth == nearest]
-        yield from _by_operator(pair, lineage.ancestor[hop][1], earlier, later)
+        for side, nodes in enumerate((near[hop], later)):
+            for node in nodes:
+                if _is_operator(run, node):
+                    kinds[hop, run.kind(node)[0]][side].append(node)
+    pairs = counterparts(pair, kinds)
+    yield from (Link(a, b, "from_node") for a, b in pairs)
+    known = {node for found in pairs for node in found}
+    for hop, later in groups.items():
+        open_nodes = [b for b in later if b not in known]
+        yield from _by_operator(pair, lineage.ancestor[hop][1], near[hop], open_nodes, known)
 
 
-def _by_operator(pair: Pair, ancestor: str, earlier: list[int], later: list[int]) -> Iterator[Link]:
+def _by_operator(
+    pair: Pair, ancestor: str, earlier: list[int], later: list[int], known: Container[int]
+) -> Iterator[Link]:
     """Links what comes from one source: equal operators in order; what was fused from all of it, or split into all.
 
     Where neither tells who is who, the link says no more than the common source, and is inferred.
     """
     run = pair.run
-    through = {b: of_port(pair, b, earlier) for b in later}
-    for b, candidates in through.items():
-        yield from (Link(a, b, "from_node") for a in candidates)
-    later = [b for b in later if not through[b]]
-    earlier = [a for a in earlier if a not in pair.to_later] or earlier
+    earlier = [a for a in earlier if a not in pair.to_later and a not in known] or earlier
     pairs, left, rest = by_kind(run, earlier, later)
     yield from (Link(a, b, "from_node") for a, b in pairs)
     for b in rest:
-        if run.selects_port(b) and run.ports[run.inputs[b][0][0]] > 1 and any(run.port(a) is not None for a in earlier):
-            continue  # a port that nothing read before
         candidates = [a for a in left if run.kind(a) == run.kind(b)] or left or earlier
         if len(candidates) == 1 or (len(rest) == 1 and left):
             yield from (Link(a, b, "from_node") for a in candidates)
@@ -164,34 +187,10 @@ def _by_operator(pair: Pair, ancestor: str, earlier: list[int], later: list[int]
             yield from (Link(a, b, "structure", True, f"comes from {ancestor}, too") for a in candidates)
 
 
-def of_port(pair: Pair, b: int, earlier: list[int]) -> list[int]:
-    """Returns, for what reads a delegate's port, what reads that port already, else the counterparts of its value."""
-    run = pair.run
-    if not port_value(run, b):
-        return []
-    readers = [a for a in earlier if run.port(a) == run.port(b) and port_value(run, a) and a not in pair.to_later]
-    return readers or [a for a in earlier if a in through_delegate(pair, b)]
-
-
-def through_delegate(pair: Pair, b: int) -> set[int]:
-    """Returns the counterparts of the inner value that a delegate gives at the port that ``b`` reads."""
-    return {link.src for inner in port_value(pair.run, b) for link in pair.to_earlier.get(inner, ())}
-
-
-def port_value(run: Run, b: int) -> list[int]:
-    """Returns, for what reads a delegate's port, the inner node that the delegate's graph returns there."""
-    if run.op_type[b] != "getitem" or not run.inputs[b]:
-        return []
-    call, port, _ = run.inputs[b][0]
-    graph = run.calls.get(call)
-    values = run.outputs(graph) if graph is not None else []
-    return [values[port][0]] if port < len(values) else []
-
-
 def _reader_of_port(run: Run, a: int, b: int) -> int:
     """Returns what stands for an operator of several outputs where ``b`` reads one: the ``getitem`` of that port."""
-    port = run.port(b)
-    if port is None or run.ports[a] < 2 or run.ports[run.inputs[b][0][0]] != run.ports[a]:
+    giver, port = run.value(b)
+    if not run.selects_port(b) or run.ports[a] < 2 or run.ports[giver] != run.ports[a]:
         return a
     return next((user for user in run.users[a] if run.port(user) == port and run.shape[user] == run.shape[b]), a)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from fxstore.link.borders import body_input, delegate_port, signature
+from fxstore.link.borders import body_input, delegate_input, ports, signature
 from fxstore.link.handles import handle
 from fxstore.link.inferred import folded, merged, read_in_place, rewritten, same_name
 from fxstore.link.observed import observer
@@ -26,7 +26,7 @@ RULES: tuple[Rule, ...] = (
     handle,
     constant,
     layout,
-    delegate_port,
+    delegate_input,
     body_input,
     observer,
     as_it_ran,
@@ -41,7 +41,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def link_pair(run: Run, earlier: Iterable[int], later: Iterable[int], *, recorded_only: bool = False) -> Pair:
-    """Links two stages; every rule sees what the rules before it found.
+    """Links two stages; every rule sees what the rules before it found, and so do those who read an output of that.
 
     Args:
         recorded_only: Follow only what the compiler recorded about the nodes themselves.
@@ -49,4 +49,5 @@ def link_pair(run: Run, earlier: Iterable[int], later: Iterable[int], *, recorde
     pair = Pair(run, list(earlier), list(later))
     for rule in RECORDED if recorded_only else RULES:
         pair.add(list(rule(pair)))
+        pair.add(list(ports(pair)))
     return pair

@@ -107,6 +107,10 @@ class Run:
             if self.stage_of_graph[index] == stage and graph.method == method:
                 yield from range(self.base[index], self.base[index] + len(graph.nodes))
 
+    def nodes_of(self, graph: int) -> range:
+        """Returns the ordinals of a graph's nodes, in program order."""
+        return range(self.base[graph], self.base[graph] + len(self.graphs[graph].nodes))
+
     def is_observer(self, ordinal: int) -> bool:
         """Tells whether a node observes a value, and passes it on."""
         return self.op_type[ordinal].endswith(_OBSERVERS)
@@ -127,6 +131,22 @@ class Run:
             return False
         source = self.inputs[ordinal][0][0]
         return self.ports[source] > 1 or (self.shape[ordinal] is not None and self.shape[ordinal] == self.shape[source])
+
+    def value(self, node: int, port: int = 0) -> tuple[int, int]:
+        """Returns the node and port that compute a value: behind ``getitem``, delegates' borders and ``out`` buffers."""
+        for _ in range(_DEEPEST):
+            graph = self.calls.get(node) if self.role[node] == "delegate" else None
+            if self.selects_port(node):
+                node, port = self.inputs[node][0][:2]
+            elif node in self.writers:
+                node, port = self.writers[node][0], self.writers[node][1] + port
+            elif node in self.given:
+                node, port = self.given[node]
+            elif graph is not None and port < len(values := self.outputs(graph)):
+                node, port = values[port]
+            else:
+                break
+        return node, port
 
     def kind(self, ordinal: int) -> tuple[str, int | None]:
         """Returns a node's operator, a view and the copy that it replaces being one, and the output that it reads."""
@@ -194,6 +214,24 @@ class Run:
             if g.parent_path is not None and g.parent_position is not None
         }
 
+    @cached_property
+    def given(self) -> dict[int, tuple[int, int]]:
+        """The (ordinal, port) that a delegate's call passes, by the input of its graph."""
+        calls = [(call, graph) for call, graph in self.calls.items() if self.role[call] == "delegate"]
+        return {inner: value for call, graph in calls for inner, value in self.passed(call, graph)}
+
+    @cached_property
+    def writers(self) -> dict[int, tuple[int, int]]:
+        """The operator that writes a buffer which ``to_executorch`` planned, and the output that it is there."""
+        found: dict[int, tuple[int, int]] = {}
+        for node, uses in enumerate(self.inputs):
+            buffers = [src for src, _, arg in uses if self.op_type[src] == "alloc" and not arg[:1].isdigit()]
+            port = 0
+            for buffer in buffers:
+                found.setdefault(buffer, (node, port))
+                port += max(self.ports[buffer], 1)
+        return found
+
     def passed(self, call: int, graph: int) -> list[tuple[int, tuple[int, int]]]:
         """Returns, for each user input of a delegate's graph, the (ordinal, port) of the value that the call passes."""
         base = self.base[graph]
@@ -209,6 +247,7 @@ class Run:
         return [(src, port) for src, port, _ in self.inputs[last]]
 
 
+_DEEPEST = 64
 _TRANSPOSE = "xnnpack.static_transpose"
 _OBSERVERS = ("Observer", "FakeQuantize")
 
