@@ -105,18 +105,18 @@ def read_in_place(pair: Pair) -> Iterator[Link]:
         source, port, _ = run.inputs[a][0]
         parts = pair.became([source])
         found = {read for user in run.users[a] for read in _in_place_of(pair, a, user)}
-        if len(found) == 1 and found <= parts:
+        if len(found) == 1 and (there := found.pop())[0] in parts:
             note = f"output {port} of {run.name[source]}, read in its place"
-            yield Link(a, found.pop(), "structure", True, note, holds=True)
+            yield Link(a, there[0], "structure", True, note, holds=True, port=there[1])
 
 
-def _in_place_of(pair: Pair, a: int, user: int) -> Iterator[int]:
-    """Yields what the counterparts of a user of ``a`` read where it reads ``a``."""
+def _in_place_of(pair: Pair, a: int, user: int) -> Iterator[tuple[int, int]]:
+    """Yields the values that the counterparts of a user of ``a`` read where it reads ``a``."""
     run = pair.run
     places = {arg for src, _, arg in run.inputs[user] if src == a}
     for link in pair.to_later.get(user, ()):
         if run.kind(link.dst) == run.kind(user) and not link.inferred:
-            yield from (src for src, _, arg in run.inputs[link.dst] if arg in places)
+            yield from ((src, port) for src, port, arg in run.inputs[link.dst] if arg in places)
 
 
 def rewritten(pair: Pair) -> Iterator[Link]:

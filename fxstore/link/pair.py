@@ -16,7 +16,8 @@ LARGEST_GUESS = 64
 class Link(NamedTuple):
     """The node ``src`` became the node ``dst``; ``src`` is in the earlier stage.
 
-    ``holds`` says that the values of both must be equal although the link is inferred.
+    ``holds`` says that the values of both must be equal although the link is inferred, ``port`` which output of ``dst``
+    has the value.
     """
 
     src: int
@@ -25,6 +26,7 @@ class Link(NamedTuple):
     inferred: bool = False
     note: str | None = None
     holds: bool = False
+    port: int = 0
 
 
 @dataclass

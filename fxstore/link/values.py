@@ -82,7 +82,7 @@ def value_classes(run: Run, pairs: list[Pair]) -> Classes:
         held = list(_held(pair))
         for a, link, ports in held:
             for port in range(ports):
-                classes.join(classes.of(a, port), classes.of(link.dst, port), link.evidence)
+                classes.join(classes.of(a, port), classes.of(link.dst, link.port + port), link.evidence)
         for node in _copying(pair, {link.dst for _, link, _ in held}):
             classes.join(classes.of(*run.inputs[node][0][:2]), classes.of(node), "identity")
     for node in _lone_copies(run, classes):
