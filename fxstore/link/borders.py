@@ -64,6 +64,21 @@ def _as_giver(run: Run, giver: Link, a: int, b: int) -> Link:
     return giver._replace(src=a, dst=b, evidence=evidence)
 
 
+def delegate_call(pair: Pair) -> Iterator[Link]:
+    """A call is the one that runs the counterparts of what it runs: delegates are numbered anew, as names are."""
+    run = pair.run
+    for b in pair.open():
+        if run.role[b] != "delegate" or b not in run.calls:
+            continue
+        inner = [node for node in run.nodes_of(run.calls[b]) if run.role[node] == "op"]
+        homes = {
+            run.parents.get(run.graph[link.src]) for node in inner for link in pair.to_earlier.get(node, ())
+            if not link.inferred
+        }  # fmt: skip
+        if len(homes) == 1 and (a := homes.pop()) is not None and run.role[a] == "delegate":
+            yield Link(a, b, "delegate")
+
+
 def _of_delegate(run: Run, node: int) -> bool:
     return run.role[run.inputs[node][0][0]] == "delegate"
 

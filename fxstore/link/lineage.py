@@ -27,11 +27,17 @@ class Lineage:
     pass_name: list[str] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
     """The next source of each source's chain, or NOTHING."""
+    origin: list[int] = field(default_factory=list)
+    """Number of what each source names with all that it came from itself, whichever pass made the citing node of it.
+
+    A hop alone does not tell an ancestor: the number of a graph may be used again, and so may a name in it.
+    """
     head: list[int] = field(default_factory=list)
     """The nearest source of each node, or NOTHING."""
     branches: dict[int, list[int]] = field(default_factory=dict)
     """Further heads of nodes that have several chains."""
     _known: dict[tuple[int, str, str, int], int] = field(default_factory=dict)
+    _origins: dict[tuple[int, str, int], int] = field(default_factory=dict)
 
     def append(self, graph: Graph) -> None:
         """Takes in what the nodes of the next graph cite."""
@@ -63,12 +69,13 @@ class Lineage:
             self.target.append(target)
             self.pass_name.append(pass_name)
             self.parent.append(parent)
+            self.origin.append(self._origins.setdefault((hop, target, parent), len(self._origins)))
         return number
 
     def nearest(self, node: int) -> int:
-        """Returns the hop that a node cites first, or NOTHING."""
+        """Returns the origin that a node cites first, or NOTHING."""
         head = self.head[node]
-        return NOTHING if head == NOTHING else self.hop[head]
+        return NOTHING if head == NOTHING else self.origin[head]
 
     def chain(self, node: int) -> Iterator[int]:
         """Yields the sources of a node, nearest first, branch after branch."""

@@ -28,13 +28,18 @@ def pieces(pair: Pair) -> Iterator[Link]:
     run = pair.run
     for a in pair.earlier:
         readers = [user for user in run.users[a] if run.selects_port(user) and user not in pair.to_later]
-        if not readers or run.op_type[a].removesuffix("_copy") not in _TAKES_APART:
+        if not readers or not takes_apart(run.op_type[a]):
             continue
         found = _slices(pair, a)
         for reader in readers if len(found) == run.ports[a] else ():
             port = run.inputs[reader][0][1]
             note = f"output {port} of {run.name[a]}, by where it begins"
             yield Link(reader, found[port], "structure", True, note, holds=True)
+
+
+def takes_apart(kind: str) -> bool:
+    """Tells whether an operator's outputs are parts of its input."""
+    return kind.removesuffix("_copy") in _TAKES_APART
 
 
 def _slices(pair: Pair, a: int) -> list[int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from fxstore.link.flow import Groups, counterparts, is_alike
 from fxstore.link.lineage import NOTHING
@@ -74,12 +75,21 @@ def exact_source(pair: Pair) -> Iterator[Link]:
                 index[hop].append(a)
     for b in pair.open() if index else ():
         for source in lineage.chain(b):
-            cited, target = index.get(lineage.hop[source], ()), lineage.target[source]
-            found = [a for a in cited if same_target(run.target[a], target)]
+            cited = index.get(lineage.hop[source], ())
+            found = [a for a in cited if _is_cited(run, a, source)]
             if found:
                 if _same_side(run, found[0], b):
                     yield Link(_reader_of_port(run, found[0], b), b, "from_node")
                 break
+
+
+def _is_cited(run: Run, a: int, source: int) -> bool:
+    """Tells whether a source names this node: its target and what it came from agree, too.
+
+    The number of its graph alone may be another graph's by now. Values from outside are told apart by their signature.
+    """
+    same = same_target(run.target[a], run.lineage.target[source])
+    return same and (run.boundary[a] or run.lineage.head[a] == run.lineage.parent[source])
 
 
 def copies(pair: Pair) -> dict[int, set[int]]:
@@ -145,36 +155,36 @@ def common_source(pair: Pair) -> Iterator[Link]:
     for a in pair.earlier:
         if not run.boundary[a]:
             for depth, source in enumerate(lineage.chain(a)):
-                index[lineage.hop[source]].append((depth, a))
+                index[lineage.origin[source]].append((depth, a))
     groups: dict[int, list[int]] = defaultdict(list)
     for b in waiting:
-        hop = next((h for h in (lineage.hop[source] for source in lineage.chain(b)) if h in index), None)
-        if hop is not None:
-            groups[hop].append(b)
-    near = {hop: [a for depth, a in index[hop] if depth == min(index[hop])[0]] for hop in groups}
+        known = (source for source in lineage.chain(b) if lineage.origin[source] in index)
+        if (source := next(known, None)) is not None:
+            groups[source].append(b)
+    near: dict[int, list[int]] = {}
     kinds: Groups = defaultdict(lambda: ([], []))
-    for hop, later in groups.items():
-        for side, nodes in enumerate((near[hop], later)):
-            for node in nodes:
-                if _is_operator(run, node):
-                    kinds[hop, run.kind(node)[0]][side].append(node)
+    for source, later in groups.items():
+        nearest, _ = min(index[lineage.origin[source]])
+        earlier = [a for depth, a in index[lineage.origin[source]] if depth == nearest]
+        near[source] = [a for a in earlier if a not in pair.to_later] or earlier
+        for side, nodes in enumerate((near[source], later)):
+            for node in filter(partial(_is_operator, run), nodes):
+                kinds[source, run.kind(node)[0]][side].append(node)
     pairs = counterparts(pair, kinds)
     yield from (Link(a, b, "from_node") for a, b in pairs)
-    known = {node for found in pairs for node in found}
-    for hop, later in groups.items():
-        open_nodes = [b for b in later if b not in known]
-        yield from _by_operator(pair, lineage.ancestor[hop][1], near[hop], open_nodes, known)
+    found = {node for both in pairs for node in both}
+    for source, later in groups.items():
+        left = [a for a in near[source] if a not in found] or near[source]
+        ancestor = lineage.ancestor[lineage.hop[source]][1]
+        yield from _by_operator(pair, ancestor, left, [b for b in later if b not in found])
 
 
-def _by_operator(
-    pair: Pair, ancestor: str, earlier: list[int], later: list[int], known: Container[int]
-) -> Iterator[Link]:
+def _by_operator(pair: Pair, ancestor: str, earlier: list[int], later: list[int]) -> Iterator[Link]:
     """Links what comes from one source: equal operators in order; what was fused from all of it, or split into all.
 
     Where neither tells who is who, the link says no more than the common source, and is inferred.
     """
     run = pair.run
-    earlier = [a for a in earlier if a not in pair.to_later and a not in known] or earlier
     pairs, left, rest = by_kind(run, earlier, later)
     yield from (Link(a, b, "from_node") for a, b in pairs)
     for b in rest:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from fxstore.link.borders import body_input, delegate_input, ports, signature
+from fxstore.link.borders import body_input, delegate_call, delegate_input, ports, signature
 from fxstore.link.handles import handle
 from fxstore.link.inferred import folded, merged, read_in_place, rewritten, same_name
 from fxstore.link.observed import observer
@@ -26,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     handle,
     constant,
     layout,
+    delegate_call,
     delegate_input,
     body_input,
     observer,

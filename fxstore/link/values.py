@@ -7,9 +7,10 @@ a quantised convolution holds the float convolution, its class holds the float b
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from fxstore.link.pair import Link, Pair, consumers
+from fxstore.link.pieces import takes_apart
 from fxstore.link.run import Run
 
 Columns = tuple[list[int], list[int], list[int], list[str | None]]
@@ -171,9 +172,9 @@ def _held(pair: Pair) -> Iterator[tuple[int, Link, int]]:
             continue
         if folds and not link.holds and _is_changed_by_fold(run, a, link.dst, folds):
             continue
-        if run.ports[a] > 1 and run.ports[a] != run.ports[link.dst]:
+        if run.ports[a] > 1 and run.ports[a] != run.ports[link.dst] and not _writes(run, a, link.dst):
             continue  # which of its outputs went where is not recorded
-        yield a, link, run.ports[a]
+        yield a, link, min(run.ports[a], max(run.ports[link.dst], 1))
 
 
 def _may_hold(pair: Pair, link: Link) -> bool:
@@ -210,11 +211,33 @@ def _holder(run: Run, a: int, links: list[Link]) -> Link | None:
     if len(same) == 1 and _same_shape(run, a, same[0].dst):
         return same[0]
     members = {link.dst for link in links}
+    links = [link for link in links if not _is_further_output(run, a, link.dst, members)]
     for link in sorted(links, key=lambda link: -link.dst):
         leaves = any(user not in members for user in run.users[link.dst]) or not run.users[link.dst]
         if leaves and _same_shape(run, a, link.dst):
             return link
     return None
+
+
+def _is_further_output(run: Run, a: int, b: int, members: Set[int]) -> bool:
+    """Tells whether a node reads an output that ``a`` does not have, of what it became: statistics, what it writes.
+
+    Of an operator that became one with more outputs, those that it had itself come first.
+    """
+    giver, port = run.value(b)
+    more = run.ports[giver] > run.ports[a] and not takes_apart(run.op_type[giver])
+    return run.selects_port(b) and giver in members and more and port >= max(run.ports[a], 1)
+
+
+def _writes(run: Run, a: int, b: int) -> bool:
+    """Tells whether one is the functional form of the other, which writes arguments.
+
+    Its outputs are what the operator returns, and then, as its schema has them, the arguments that are written.
+    """
+    plain, functional = sorted((a, b), key=lambda node: run.ports[node])
+    name = run.op_type[functional]
+    written = name == f"{run.op_type[plain].strip('_')}_functional" or name.startswith("auto_functionalized")
+    return written and run.ports[plain] < run.ports[functional]
 
 
 def _same_shape(run: Run, a: int, b: int) -> bool:
