@@ -56,10 +56,11 @@ class Store(across.Store):
             privacy: ``public`` stores no source, no code, no texts, no values and nothing that is derived from them.
             strict: Raise what would make the run ``partial``.
             options: What the sources' adapters take. For any source: ``etdump`` and ``debug_buffer``, the files of a
-                traced run of it, whose events are laid on its stages; ``inputs`` (and ``kwargs``), what that run was
-                given, one tuple for each execution: its values are compared with ``reference``, by default the first
-                stage that is a live object and can be run. Nothing in a file is ever run. ``values``: tensors by debug
-                handle, as :meth:`fxstore.recording.Recorder.values` takes them, of the stage ``values_stage``.
+                traced run of it, whose events are laid on the stages that they fit (``stage`` says which program ran,
+                where several do); ``inputs`` (and ``kwargs``), what that run was given, one tuple for each execution:
+                its values are compared with ``reference``, by default the first stage that is a live object and can
+                be run. Nothing in a file is ever run. ``values``: tensors by debug handle, as
+                :meth:`fxstore.recording.Recorder.values` takes them, of the stage ``values_stage``.
 
         Raises:
             SourceError: The source, or each of several, cannot be read; nothing is stored then.

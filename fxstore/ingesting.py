@@ -40,7 +40,9 @@ def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Ru
 def _apart(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the options of adapters, and those of a traced run of the source."""
     rest, told = dict(options), {name: options[name] for name in _TRACE if options.get(name) is not None}
-    for name in _TRACE:
+    if "etdump" in told and "stage" in rest:
+        told["stage"] = rest["stage"]
+    for name in (*_TRACE, *told):
         rest.pop(name, None)
     if "debug_buffer" in told and "etdump" not in told:
         raise UsageError("a debug buffer alone tells nothing", hint="pass the ETDump that names its parts: etdump=")
@@ -54,9 +56,9 @@ def _apart(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def _add_trace(recorder: Recorder, told: Mapping[str, Any]) -> None:
     """Adds the traced run; one that cannot be read costs the run nothing else."""
     if "etdump" in told:
-        buffer = {key: told[key] for key in ("debug_buffer",) if key in told}
+        options = {key: told[key] for key in ("debug_buffer", "stage") if key in told}
         try:
-            recorder.add(adapters.read(told["etdump"], buffer))
+            recorder.add(adapters.read(told["etdump"], options))
         except SourceError as error:
             recorder.miss("the traced run is not read", error)
             return

@@ -14,7 +14,7 @@ from fxstore.records import Stage, Structure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fxstore.ingest.etdump import Dump
+    from fxstore.ingest.events import EventLayer
     from fxstore.ingest.executions import Execution
     from fxstore.ingest.handle_values import Laid
     from fxstore.ingest.overlays import Overlays
@@ -71,7 +71,7 @@ class Logged:
         for waiting in self._overlays.dumps():
             compared = "compared with nothing: that failed"
             with self._watch("runtime values are not compared"):
-                compared = self._compare_dump(waiting.dump, inputs, kwargs, reference)
+                compared = self._compare_dump(waiting, inputs, kwargs, reference)
             self._overlays.renew(waiting, replace(waiting, compared=compared))
             if _NOTHING in compared:
                 self._note(f"runtime values: {compared}")
@@ -169,15 +169,16 @@ class Logged:
         if lost := unplaced_line({name: why for one in laid for name, why in one.unplaced.items()}):
             self._note(f"values of {stage}: {lost}")
 
-    def _compare_dump(self, dump: Dump, inputs: object, kwargs: object, reference: str | None) -> str:
+    def _compare_dump(self, layer: EventLayer, inputs: object, kwargs: object, reference: str | None) -> str:
         """Returns with what an ETDump's values were compared, or why with nothing."""
         from fxstore.ingest.executions import executions, methods_of
         from fxstore.ingest.overlays import RunNodes
         from fxstore.ingest.samples import given_by_method
 
+        dump = layer.dump
         if not dump.has_values:
             return f"{_NOTHING}: no tensor data (debug buffer missing)"
-        placed = [one for one in executions(dump, methods_of(RunNodes(self._stages))) if one.methods]
+        placed = [one for one in executions(dump, methods_of(RunNodes(self._stages), layer.stages)) if one.methods]
         order = [one.methods[0].name for one in placed]
         if not order:
             return f"{_NOTHING}: no execution in the dump is told to be of a method of this run"

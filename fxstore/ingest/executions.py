@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from fxstore.errors import UsageError, nearest
 from fxstore.ingest.attach import Attached, EmittedGraph, Latency, attach, emitted_graph
 from fxstore.ingest.delegate_values import Delegate, Dumping, called_delegates, passed_inputs, port_values
 from fxstore.ingest.etdump import Array, Block, Dump, Event
@@ -19,6 +20,9 @@ from fxstore.ingest.overlays import Place, RunNodes
 
 _KERNEL: Final = "native_call_"
 _DISPATCH: Final = "OPERATOR_CALL"
+_PRIMITIVE: Final = "executorch_prim::"
+"""Arithmetic of sizes, and views: what it computes has another name in the graph."""
+_WHOLE: Final = "Method::execute"
 _SHARED: Final = "latency_shared"
 _SHARED_VALUE: Final = "its handle does not tell which of its nodes' values was logged"
 _UNTOLD: Final = "a delegate's outputs: only the emitted program tells which node each one is"
@@ -46,17 +50,32 @@ class Execution:
 
 
 def executions(dump: Dump, methods: Sequence[Method]) -> Iterator[Execution]:
-    """Yields every execution of a dump, in order."""
+    """Yields every execution of a dump, in order.
+
+    Raises:
+        UsageError: Two programs fit it.
+    """
     samples: Counter[str] = Counter()
     for number, block in enumerate(dump.executions):
         fitting = _fitting(block, methods)
         names = list(dict.fromkeys(method.name for method in fitting))
+        _raise_if_several(fitting)
         if len(names) == 1:
             yield Execution(block, number, samples[names[0]], tuple(fitting))
             samples[names[0]] += 1
         else:
             reason = f"could be an execution of {' or '.join(names)}" if names else "fits no method of this run"
             yield Execution(block, number, reason=reason)
+
+
+def _raise_if_several(fitting: Sequence[Method]) -> None:
+    """Raises where one execution could be of several programs: one dump is of one, and its ids are valid there only."""
+    for kind in (Emitted, Edge):
+        stages = list(dict.fromkeys(method.stage for method in fitting if isinstance(method, kind)))
+        if len(stages) > 1:
+            raise UsageError(
+                f"the dump fits the stages {' and '.join(stages)}", hint=f"say which one ran: stage={stages[0]!r}"
+            )
 
 
 @dataclass
@@ -72,6 +91,8 @@ class Method:
     place: Place
     graphs: list[Place]
     kinds: dict[int, set[tuple[str, bool]]]
+    most_wrong: ClassVar[float] = 0.0
+    """How many events may name another operator than the node that they are of, for each that names its own."""
 
     @property
     def name(self) -> str:
@@ -83,20 +104,33 @@ class Method:
         """The stage's name."""
         return self.place.stage.name
 
-    def score(self, block: Block) -> tuple[int, int]:
-        """Returns how many of the events of a block fit these nodes, and how many do not."""
-        fits, wrong = self._told_inside(block), 0
+    def fits(self, block: Block) -> int | None:
+        """Returns how many events of a block name the operators of these nodes; None where it is another program's.
+
+        Instructions count from 0 in every program: only operators tell one from another.
+        """
+        fits, wrong, unknown = 0, 0, 0
         for event in block.events:
             if event.kind in ("kernel", "delegate_call") and event.instruction is not None:
-                if self._fits(event, self.kinds.get(event.instruction, set())):
+                nodes = self.kinds.get(event.instruction)
+                if nodes is None:
+                    unknown += 1
+                elif self._fits(event, nodes):
                     fits += 1
-                else:
+                elif _PRIMITIVE not in (event.name or ""):
                     wrong += 1
-        return fits, wrong
+        if wrong > self.most_wrong * fits or not self._ran_through(block):
+            return None
+        told = self._told_inside(block)
+        return None if told is None or fits + told < unknown or (unknown and fits + told == unknown) else fits + told
 
-    def _told_inside(self, block: Block) -> int:
-        """Returns how many of the events inside delegates are known operators of these."""
+    def _told_inside(self, block: Block) -> int | None:
+        """Returns how many of the events inside delegates are known operators of these; None where they are others."""
         return 0
+
+    def _ran_through(self, block: Block) -> bool:
+        """Tells whether an execution did what these instructions do, as far as that is known."""
+        return True
 
     def _fits(self, event: Event, nodes: set[tuple[str, bool]]) -> bool:
         if event.kind == "delegate_call":
@@ -121,12 +155,18 @@ class Emitted(Method):
     delegates: list[Delegate] = field(kw_only=True)
     dumping: Dumping = field(kw_only=True)
 
-    def _told_inside(self, block: Block) -> int:
+    def _told_inside(self, block: Block) -> int | None:
         return self.inside.told(
             (position, event.name or "")
             for event in block.events
             if event.kind == "delegate_inner" and (position := self.graph.nodes.get(event.instruction or 0)) is not None
         )
+
+    def _ran_through(self, block: Block) -> bool:
+        """Without control flow, every instruction runs."""
+        if self.graph.reasons or not any(event.name == _WHOLE for event in block.events):
+            return True
+        return self.kinds.keys() <= {event.instruction for event in block.events}
 
     def lay(self, block: Block, sample: int | None, rows: EventRows, first: bool) -> int:
         """As :meth:`Method.lay`; what several nodes share is on each of them, as ``latency_shared``."""
@@ -164,6 +204,8 @@ class Edge(Method):
     types: list[str] = field(kw_only=True)
     ports: list[int] = field(kw_only=True)
     dumping: Dumping = field(kw_only=True)
+    most_wrong: ClassVar[float] = 0.1
+    """Passes after this stage replace some operators."""
     _ran: dict[int, list[int]] = field(default_factory=dict, kw_only=True)
 
     def lay(self, block: Block, sample: int | None, rows: EventRows, first: bool) -> int:
@@ -221,14 +263,13 @@ class Edge(Method):
 
 
 def _fitting(block: Block, methods: Sequence[Method]) -> list[Method]:
-    """Returns the method that ran, once per stage: the one whose operators the events name; of equal ones all."""
-    scored = [(method, *method.score(block)) for method in methods]
-    best: dict[str, int] = {}
-    for method, fits, wrong in scored:
-        if fits > wrong or (fits == wrong == 0 and len({one.name for one in methods}) == 1):
-            best[method.name] = max(best.get(method.name, 0), fits - wrong)
-    names = [name for name, score in best.items() if score == max(best.values())]
-    return [method for method, fits, wrong in scored if method.name in names and fits >= wrong]
+    """Returns the method that ran, once per stage, each stage by itself: the one whose operators the events name."""
+    scored = [(method, score) for method in methods if (score := method.fits(block)) is not None]
+    best = max((score for _, score in scored), default=0)
+    if not best:
+        return [method for method, _ in scored] if len({method.name for method in methods}) == 1 else []
+    names = {method.name for method, score in scored if score == best}
+    return [method for method, score in scored if method.name in names and score]
 
 
 def _operator(event: str | None) -> str:
@@ -242,7 +283,15 @@ def methods_of(run: RunNodes, stages: Sequence[str] | None = None, method: str |
     Args:
         stages: Only of these; None: of all.
         method: Only of that name; None: all.
+
+    Raises:
+        UsageError: There is no such stage.
     """
+    known = [stage.name for stage in run.stages]
+    for stage in stages or ():
+        if stage not in known:
+            hint = nearest(stage, known) or f"stages: {', '.join(known)}"
+            raise UsageError(f"stage {stage!r} is not in this run", hint=hint)
     found: list[Method] = []
     for place in run.places:
         if place.graph.path or method not in (None, place.graph.method):

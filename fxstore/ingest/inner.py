@@ -58,18 +58,20 @@ class Inside:
                 if payload is not None:
                     self._payloads[graph.parent_position] = payload
 
-    def told(self, events: Iterable[tuple[int, str]]) -> int:
-        """Returns how many events, by call and name, are known operators of that call's delegate."""
+    def told(self, events: Iterable[tuple[int, str]]) -> int | None:
+        """Returns how many events, by call and name, are known operators of that call's delegate.
+
+        None where most of them name nothing that the delegates do: they are of others.
+        """
         named: dict[int, list[str]] = {}
         for call, name in events:
-            named.setdefault(call, []).append(name)
-        known = ((self._payloads.get(call), names) for call, names in named.items())
-        return sum(
-            operator is not None
-            for payload, names in known
-            if payload is not None
-            for operator in align(payload.kinds, names)
-        )
+            if call in self._payloads:
+                named.setdefault(call, []).append(name)
+        kinds = {call: self._payloads[call].kinds for call in named}
+        strange = sum(not any(agrees(kind, name) for kind in kinds[call]) for call in named for name in named[call])
+        if 2 * strange > sum(map(len, named.values())):
+            return None
+        return sum(operator is not None for call, names in named.items() for operator in align(kinds[call], names))
 
     def placed(self, events: Sequence[Latency]) -> Iterator[Timed]:
         """Yields every event with its place; those inside a delegate on the operator that they timed, if that is told.

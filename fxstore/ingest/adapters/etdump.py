@@ -14,17 +14,18 @@ _MOST_BYTES: Final = 1 << 27
 class EtDumpFileAdapter:
     """An ETDump (``.etdp``), with its debug buffer where that is given."""
 
-    options = frozenset({"debug_buffer"})
+    options = frozenset({"debug_buffer", "stage"})
 
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a path that ends in ``.etdp`` or ``.etdump``."""
         return isinstance(source, Path) and source.suffix in (".etdp", ".etdump")
 
-    def read(self, source: Path, debug_buffer: str | Path | bytes | None = None) -> Ingested:
+    def read(self, source: Path, debug_buffer: str | Path | bytes | None = None, stage: str | None = None) -> Ingested:
         """Reads the dump; nothing is run.
 
         Args:
             debug_buffer: The debug buffer's content, or the path of its file.
+            stage: The program that ran; default: that whose operators the events name.
         """
         from fxstore.ingest.etdump import read_etdump
         from fxstore.ingest.events import EventLayer
@@ -32,7 +33,7 @@ class EtDumpFileAdapter:
         data = _content(source)
         buffer = debug_buffer if isinstance(debug_buffer, bytes | None) else _mapped(Path(debug_buffer))
         try:
-            return Ingested(overlays=(EventLayer(read_etdump(data, buffer)),))
+            return Ingested(overlays=(EventLayer(read_etdump(data, buffer), stages=None if stage is None else [stage]),))
         except SourceError as error:
             raise SourceError(f"{source}: {error}", hint=error.hint) from error
 
