@@ -75,7 +75,8 @@ def store() -> Iterable[fxstore.Store]:
 
 
 EVENTS = (
-    "SELECT n.name, n.path, m.metric, m.text, m.sample, m.reason, m.value, n.op_type FROM metrics m "
+    "SELECT n.name, n.path, m.metric, m.text, m.sample, m.reason, m.value, n.op_type, n.stage "
+    "FROM metrics m "
     "JOIN overlays o USING (overlay_id) LEFT JOIN nodes n USING (nid) WHERE o.kind = 'latency'"
 )
 
@@ -138,6 +139,53 @@ def test_events_of_another_program_are_listed_and_lie_nowhere(
         (None, "latency_unplaced", "native_call_gelu.out", "fits no method of this run"),
         (None, "latency_unplaced", "OPERATOR_CALL", "fits no method of this run"),
     ]
+
+
+def _emitted(net: Any, path: Path) -> None:
+    exir = pytest.importorskip("executorch.exir")
+    program = exir.to_edge(torch.export.export(net, (torch.randn(4),))).to_executorch()
+    path.write_bytes(bytes(program.buffer))
+
+
+class _Two(torch.nn.Module):
+    def __init__(self, last: Any, *more: Any) -> None:
+        super().__init__()
+        self.steps = [torch.relu, last, *more]
+
+    def forward(self, x: Any) -> Any:
+        for step in self.steps:
+            x = step(x)
+        return x
+
+
+@pytest.mark.parametrize("other", [_Two(torch.tanh), _Two(torch.sigmoid, torch.exp)], ids=["other", "longer"])
+def test_a_dump_lies_on_the_program_whose_operators_it_names(store: fxstore.Store, tmp_path: Path, other: Any) -> None:
+    _emitted(_Two(torch.sigmoid), tmp_path / "a.pte")
+    _emitted(other, tmp_path / "b.pte")
+    names = ["native_call_relu.out", "native_call_sigmoid.out"]
+    events = [*(profile(name, i, i, 5) for i, name in enumerate(names)), profile("Method::execute", 0, 0, 9)]
+    (tmp_path / "a.etdp").write_bytes(dump(events))
+    both = {"b": tmp_path / "b.pte", "a": tmp_path / "a.pte"}
+    for sources in (both, dict(reversed(both.items()))):
+        store.ingest(sources, etdump=tmp_path / "a.etdp")
+        assert {(row[7], row[8]) for row in lines(store, "latency")} == {("relu", "a"), ("sigmoid", "a")}
+    alone = store.ingest(tmp_path / "b.pte", etdump=tmp_path / "a.etdp")
+    assert alone.notes == ("latency: execution 0 of the dump fits no method of this run",)
+
+
+def test_where_two_programs_fit_a_dump_the_stage_is_asked_for(store: fxstore.Store, tmp_path: Path) -> None:
+    for name in "ab":
+        _emitted(_Two(torch.sigmoid), tmp_path / f"{name}.pte")
+    names = ["native_call_relu.out", "native_call_sigmoid.out"]
+    (tmp_path / "x.etdp").write_bytes(dump([profile(name, i, i, 5) for i, name in enumerate(names)]))
+    sources = {"a": tmp_path / "a.pte", "b": tmp_path / "b.pte"}
+    with pytest.raises(fxstore.UsageError, match="the dump fits the stages a and b") as raised:
+        store.ingest(sources, etdump=tmp_path / "x.etdp")
+    assert raised.value.hint == "say which one ran: stage='a'"
+    store.ingest(sources, etdump=tmp_path / "x.etdp", stage="b")
+    assert {row[8] for row in lines(store, "latency")} == {"b"}
+    with pytest.raises(fxstore.UsageError, match="stage 'c' is not in this run"):
+        store.ingest(sources, etdump=tmp_path / "x.etdp", stage="c")
 
 
 def test_what_is_not_told_stays_on_the_call_with_the_reason(

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from fxstore.ingest.build import GraphBuilder, Value
 from fxstore.link import structure_of
+from fxstore.link.contradictions import contradictions
 from fxstore.link.run import Run
-from fxstore.records import Graph, Stage
+from fxstore.records import Graph, Stage, Structure
 
 _BOUNDARY = {"placeholder": "input", "get_attr": "parameter", "output": "output"}
 
@@ -105,6 +106,10 @@ class Linked:
         return {f"{self.label(r['ordinal'])}.{r['port']}" for r in rows if r["value_class"] in number} - {
             f"{label}.{port}"
         }
+
+    def contradictions(self) -> list[str]:
+        """Returns what the links say that cannot be."""
+        return sorted(one.what for one in contradictions(self.run, Structure(self.run.graphs, self.tables)))
 
     def unmatched(self) -> dict[tuple[str, str], str]:
         return {(self.label(r["ordinal"]), r["towards"]): r["reason"] for r in self.tables["unmatched"].to_pylist()}

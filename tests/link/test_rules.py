@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from fxstore.records import Graph
 from tests.link.graphs import Linked, N, graph
 
 
@@ -396,3 +397,103 @@ def test_what_reads_a_delegates_port_follows_what_read_it_before() -> None:
     linked = Linked(delegated(20), [replace(top, tables=tables), renumbered[1]])
     ends = {src for src, dst in linked.links() if dst == "s1:getitem_7"}
     assert ends == {"s0:out_b"}
+
+
+def _composite(identity: int, first: str, second: str, outputs: tuple[str, str]) -> Graph:
+    """Two taken apart values of one ancestor, in the order of their names or not; their parts have unequal shapes."""
+    came = [(9, "lstm")]
+    one, other = outputs
+    names = iter([f"{one}", f"{other}"])
+    return graph(
+        identity,
+        [
+            N("x", "placeholder", key="input:0"),
+            N("w", "placeholder", key="state:w", shape=("7",)),
+            *(
+                node
+                for source, name, shape in (("x", first, ("2",)), ("w", second, ("7",)))
+                for node in (
+                    N(name, "split", source, came, shape=shape, ports=2),
+                    N(next(names), "getitem", f"{name}.1", came, shape=shape),
+                )
+            ),
+            N("cat", "cat", f"{one} {other}", came, shape=("9",)),
+        ],
+    )
+
+
+def test_what_reads_an_output_follows_the_operator_where_names_are_given_anew() -> None:
+    before = _composite(1, "split_1", "split", ("getitem_1", "getitem"))
+    linked = Linked(before, _composite(2, "split", "split_1", ("getitem", "getitem_1")))
+    recorded = {ends for ends in linked.links() if ends not in linked.inferred()}
+    assert {ends for ends in recorded if "getitem" in ends[0] or "split" in ends[0]} == {
+        ("s0:split_1", "s1:split"),
+        ("s0:split", "s1:split_1"),
+        ("s0:getitem_1", "s1:getitem"),
+        ("s0:getitem", "s1:getitem_1"),
+    }
+    assert linked.values("s0:split_1", 1) == {"s0:getitem_1.0", "s1:split.1", "s1:getitem.0"}
+    assert linked.contradictions() == []
+
+
+def test_twins_keep_their_names_unless_names_were_given_anew() -> None:
+    twins = [N("x", "placeholder", key="input:0"), N("relu_1", "relu", "x", [(9, "c")]), N("relu", "relu", "x", [(9, "c")])]
+    linked = Linked(graph(1, twins), graph(2, [twins[0], twins[2], twins[1]]))
+    assert linked.links()["s0:relu", "s1:relu"] == linked.links()["s0:relu_1", "s1:relu_1"] == "identity"
+
+
+def test_a_number_of_a_graph_that_is_used_again_proves_nothing() -> None:
+    float_ = graph(1, [N("x", "placeholder", key="input:0"), N("mul", "mul", "x"), N("mul_1", "mul", "mul")])
+    reused = [(1, "mul"), (5, "mul_1")]  # the first graph with this number is gone, the second came from another
+    later = graph(2, [N("x", "placeholder", key="input:0"), N("mul", "mul", "x", reused)])
+    assert "from_node" not in Linked(float_, later).links().values()
+    other = graph(1, [N("x", "placeholder", key="input:0"), N("mul", "relu", "x", target="aten.relu.default")])
+    assert Linked(float_, other).links() == {("s0:x", "s1:x"): "signature"}
+
+
+def test_of_a_functional_form_what_the_operator_returns_comes_first() -> None:
+    plain = graph(1, [
+        N("cache", "placeholder", key="state:cache"), N("x", "placeholder", key="input:0"),
+        N("step", "step", "cache x"), N("add", "add", "step"),
+    ])  # fmt: skip
+    came = [(1, "step")]
+    for kind in ("auto_functionalized_v2", "step_functional"):
+        form = graph(2, [
+            N("cache", "placeholder", key="state:cache"), N("x", "placeholder", key="input:0"),
+            N("form", kind, "cache x", came, ports=2), N("getitem", "getitem", "form.0", came),
+            N("getitem_1", "getitem", "form.1", came), N("add", "add", "getitem", [(1, "add")]),
+            N("copy", "copy", "cache getitem_1"),
+        ])  # fmt: skip
+        linked = Linked(plain, form)
+        assert linked.values("s0:step") == {"s1:form.0", "s1:getitem.0"}
+        assert linked.values("s1:form", 1) == {"s1:getitem_1.0"}
+
+
+def test_an_output_that_is_read_in_its_place_has_the_number_that_is_read() -> None:
+    came = [(9, "c")]
+    with_readers = graph(1, [
+        N("x", "placeholder", key="input:0"), N("call", "topk", "x", came, ports=2),
+        N("getitem", "getitem", "call.0"), N("getitem_1", "getitem", "call.1"),
+        N("relu", "relu", "getitem", [(9, "r")]), N("abs", "abs", "getitem_1", [(9, "a")]),
+    ])  # fmt: skip
+    without = graph(2, [
+        N("x", "placeholder", key="input:0"), N("call", "topk", "x", came, ports=2),
+        N("relu", "relu", "call.0", [(9, "r")]), N("abs", "abs", "call.1", [(9, "a")]),
+    ])  # fmt: skip
+    linked = Linked(with_readers, without)
+    assert linked.values("s0:getitem_1") == {"s0:call.1", "s1:call.1"}
+
+
+def test_contradictions_are_found() -> None:
+    nodes = [N("x", "placeholder", key="input:0"), N("relu", "relu", "x", [(9, "r")]), N("abs", "abs", "relu", [(9, "a")], shape=("3",))]
+    linked = Linked(graph(1, nodes), graph(2, nodes))
+    assert linked.contradictions() == []
+    at = {linked.label(node): node for node in range(len(linked.run))}
+    wrong = {"src": at["s0:relu"], "dst": at["s1:abs"], "evidence": "identity", "inferred": False, "note": None}
+    schema = linked.tables["links"].schema
+    linked.tables["links"] = pa.Table.from_pylist([*linked.tables["links"].to_pylist(), wrong], schema)
+    member = {"value_class": 0, "ordinal": at["s1:abs"], "port": 0, "evidence": "identity"}
+    first = linked.tables["value_classes"].to_pylist()[0]
+    schema = linked.tables["value_classes"].schema
+    linked.tables["value_classes"] = pa.Table.from_pylist([first, {**member, "value_class": first["value_class"]}], schema)
+    assert linked.contradictions() == ["identity of unequal nodes", "values of unequal size in one class"]
