@@ -1,4 +1,4 @@
-"""Compiles a network of the benches in one of three ways: quantised, float, or edited on the way."""
+"""Compiles a network of the benches in one of four ways: quantised, float, in two steps, or edited on the way."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import EdgeCompileConfig, to_edge
 from torch import Tensor, nn
 
 from bench.architectures import ARCHITECTURES
@@ -16,8 +18,8 @@ from bench.models import MODELS
 from bench.odd_models import EXPORT_OPTIONS, ODD_MODELS
 from fxstore.ingest.demo.pipeline import Stage, compile_network
 
-VARIANTS = "qxe"
-"""Quantised, float, and float with edits on the way (:mod:`bench.edited`)."""
+VARIANTS = "qxes"
+"""Quantised, float, float with edits on the way (:mod:`bench.edited`), and float by ``to_edge().to_backend()``."""
 
 
 def build(name: str) -> tuple[nn.Module, tuple[Tensor, ...]]:
@@ -59,7 +61,23 @@ def compile_variant(name: str, variant: str, stage: Callable[[str, Any, tuple[Te
 def _compile(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage, name: str, variant: str) -> Any:
     if variant == "e":
         return compile_edited(network, inputs, stage, EXPORT_OPTIONS.get(name, {}))
+    if variant == "s":
+        return _compile_in_two_steps(network, inputs, stage)
     return compile_network(network, inputs, stage, quantise=variant == "q")
+
+
+def _compile_in_two_steps(network: nn.Module, inputs: tuple[Tensor, ...], stage: Stage) -> Any:
+    """Lowers as ExecuTorch's older interface does, which gives names anew when it emits."""
+    with torch.no_grad():
+        exported = torch.export.export(network, inputs)
+        stage("float", exported)
+        edge = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+        stage("edge", edge)
+        lowered = edge.to_backend(XnnpackPartitioner())
+        stage("lowered", lowered)
+        program = lowered.to_executorch()
+        stage("runtime", program)
+        return program
 
 
 def network(text: str) -> str:

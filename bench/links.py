@@ -1,4 +1,4 @@
-"""Scores the links on live pipelines: ``python -m bench.links [--show] [NETWORK[:qxe] …]``.
+"""Scores the links on live pipelines: ``python -m bench.links [--show] [NETWORK[:qxes] …]``.
 
 The truth comes from the live graphs alone: the first hop of a node's chain that is a node of the earlier graph (its
 identity and name), else, for graphs that were copied or partitioned, the node of the same name and nearest ancestor;
@@ -35,7 +35,9 @@ from bench.arguments import options  # noqa: E402
 from bench.compiling import add_networks, asked, compile_variant  # noqa: E402
 from fxstore.ingest import adapters  # noqa: E402
 from fxstore.link import structure_of  # noqa: E402
-from fxstore.records import Stage  # noqa: E402
+from fxstore.link.contradictions import contradictions  # noqa: E402
+from fxstore.link.run import Run  # noqa: E402
+from fxstore.records import Stage, Structure  # noqa: E402
 
 UNRECORDED: Counter[str] = Counter()
 """Nodes that the truth leaves out, by stage and name without its number."""
@@ -167,6 +169,17 @@ def truth(earlier: Facts, later: Facts) -> dict[Name, set[Name]]:
     return {**found, **_contents(earlier, later, found)}
 
 
+def in_program_order(earlier: Facts, later: Facts) -> dict[Name, set[Name]]:
+    """Returns who is who for two stages with equal operators in one order: emitting keeps it, and not the names."""
+    before, after = (
+        [name for name in facts.chain if not name[0] and name in facts.operators and name not in facts.runs]
+        for facts in (earlier, later)
+    )
+    kinds = ([_operator(facts, name)[-1].removesuffix("_copy") for name in names]
+             for facts, names in ((earlier, before), (later, after)))  # fmt: skip
+    return {b: {a} for a, b in zip(before, after, strict=True)} if next(kinds) == next(kinds) else {}
+
+
 def _of_port(earlier: Facts, later: Facts, name: Name, origin: set[Name]) -> set[Name]:
     """Returns the nodes that read the same output as a ``getitem``, where its chain names what has the outputs."""
     if name not in later.port:
@@ -252,9 +265,8 @@ def baseline(earlier: Facts, later: Facts) -> dict[Name, set[Name]]:
     return found
 
 
-def ours(stages: list[Stage]) -> dict[tuple[str, Name], dict[str, set[Name]]]:
+def ours(stages: list[Stage], structure: Structure) -> dict[tuple[str, Name], dict[str, set[Name]]]:
     """Returns, for each node, the set that a click on it shows, by stage, but for what is marked as inferred."""
-    structure = structure_of(stages)
     where: list[tuple[str, Name]] = []
     for row, graph in zip(structure.tables["graphs"].to_pylist(), structure.graphs, strict=True):
         where += [(row["stage"], (row["path"], name)) for name in graph.nodes["name"].to_pylist()]
@@ -289,12 +301,15 @@ def run(name: str, variant: str, show: bool) -> dict[tuple[str, str], tuple[Scor
 
     keep = compile_variant(name, variant, stage)
     start = time.process_time()
-    sets = ours(stages)
+    structure = structure_of(stages)
+    sets = ours(stages, structure)
     seconds = time.process_time() - start
+    against = Counter(one.what for one in contradictions(Run.of(stages), structure))
     del keep
     table = {}
     for earlier, later in zip(facts, list(facts)[1:], strict=False):
-        back, forth = clicks(truth(facts[earlier], facts[later]))
+        recorded = truth(facts[earlier], facts[later])
+        back, forth = clicks(recorded | in_program_order(facts[earlier], facts[later]) if later == "runtime" else recorded)
         base_back, base_forth = clicks(baseline(facts[earlier], facts[later]))
         mine, theirs = Score(), Score()
         for here, there, wanted, shown in ((later, earlier, back, base_back), (earlier, later, forth, base_forth)):
@@ -312,14 +327,16 @@ def run(name: str, variant: str, show: bool) -> dict[tuple[str, str], tuple[Scor
         UNRECORDED.update(f"{later}: {re.sub(r'_[0-9]+$', '', node)}" for _, node in left_out)
         table[earlier, later] = (mine, theirs, silent)
     nodes = sum(len(graph.nodes) for one in stages for graph in one.graphs)
-    print(f"{name}:{variant}  {nodes} nodes linked in {seconds:.3f} s CPU", file=sys.stderr)
+    print(f"{name}:{variant}  {nodes} nodes linked in {seconds:.3f} s CPU, {against.total()} contradictions", file=sys.stderr)
+    for what, count in against.items():
+        print(f"  {what}: {count}", file=sys.stderr)
     return table
 
 
 def main(wanted: Iterable[str], show: bool = False) -> None:
     """Prints precision, recall and share of exact sets, per stage pair over all models."""
     totals: dict[tuple[str, str], tuple[Score, Score, list[int]]] = {}
-    for name, variant in asked(wanted, "qx"):
+    for name, variant in asked(wanted, "qxs"):
         for pair, (mine, theirs, silent) in run(name, variant, show).items():
             total = totals.setdefault(pair, (Score(), Score(), [0]))
             for whole, part in ((total[0], mine), (total[1], theirs)):

@@ -1,4 +1,4 @@
-"""Checks value pairs by running both stages: ``python -m bench.values [NETWORK[:qxe] …]``.
+"""Checks value pairs by running both stages: ``python -m bench.values [NETWORK[:qxes] …]``.
 
 Every (node, port) of neighbouring stages that a value class says must be equal is compared by cosine. Stages that keep
 floats must agree to rounding; a quantised one to its steps. Each stage begins with the buffers that the float one had:
@@ -74,7 +74,7 @@ def run(name: str, variant: str) -> dict[tuple[str, str], tuple[int, int, float]
 def main(wanted: list[str]) -> None:
     """Prints one line per model and stage pair."""
     print(f"{'model':14}{'stages':24}{'pairs':>6}{'paired':>8}  worst cosine")
-    for name, variant in asked(wanted, "qx"):
+    for name, variant in asked(wanted, "qxs"):
         for (earlier, later), (compared, percent, worst) in run(name, variant).items():
             label, between = f"{name}:{variant}", f"{earlier} - {later}"
             print(f"{label:14}{between:24}{compared:6}{percent:7} %  {worst:.9f}", flush=True)
