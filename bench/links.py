@@ -309,7 +309,9 @@ def run(name: str, variant: str, show: bool) -> dict[tuple[str, str], tuple[Scor
     table = {}
     for earlier, later in zip(facts, list(facts)[1:], strict=False):
         recorded = truth(facts[earlier], facts[later])
-        back, forth = clicks(recorded | in_program_order(facts[earlier], facts[later]) if later == "runtime" else recorded)
+        back, forth = clicks(
+            recorded | in_program_order(facts[earlier], facts[later]) if later == "runtime" else recorded
+        )
         base_back, base_forth = clicks(baseline(facts[earlier], facts[later]))
         mine, theirs = Score(), Score()
         for here, there, wanted, shown in ((later, earlier, back, base_back), (earlier, later, forth, base_forth)):
@@ -327,7 +329,10 @@ def run(name: str, variant: str, show: bool) -> dict[tuple[str, str], tuple[Scor
         UNRECORDED.update(f"{later}: {re.sub(r'_[0-9]+$', '', node)}" for _, node in left_out)
         table[earlier, later] = (mine, theirs, silent)
     nodes = sum(len(graph.nodes) for one in stages for graph in one.graphs)
-    print(f"{name}:{variant}  {nodes} nodes linked in {seconds:.3f} s CPU, {against.total()} contradictions", file=sys.stderr)
+    print(
+        f"{name}:{variant}  {nodes} nodes linked in {seconds:.3f} s CPU, {against.total()} contradictions",
+        file=sys.stderr,
+    )
     for what, count in against.items():
         print(f"  {what}: {count}", file=sys.stderr)
     return table

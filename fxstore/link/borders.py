@@ -92,7 +92,9 @@ def delegate_input(pair: Pair) -> Iterator[Link]:
         elif b in run.given:
             guess = _is_guess(pair, *run.given[b])
             for a in sorted(_giving(pair, *run.given[b])):
-                yield Link(a, b, "structure", True, "passed on as it is", holds=True) if guess else Link(a, b, "delegate")
+                yield (
+                    Link(a, b, "structure", True, "passed on as it is", holds=True) if guess else Link(a, b, "delegate")
+                )
 
 
 def body_input(pair: Pair) -> Iterator[Link]:

@@ -133,7 +133,7 @@ class Run:
         return self.ports[source] > 1 or (self.shape[ordinal] is not None and self.shape[ordinal] == self.shape[source])
 
     def value(self, node: int, port: int = 0) -> tuple[int, int]:
-        """Returns the node and port that compute a value: behind ``getitem``, delegates' borders and ``out`` buffers."""
+        """Returns what computes a value, and its port there: behind ``getitem``, delegates and ``out`` buffers."""
         for _ in range(_DEEPEST):
             graph = self.calls.get(node) if self.role[node] == "delegate" else None
             if self.selects_port(node):

@@ -437,7 +437,11 @@ def test_what_reads_an_output_follows_the_operator_where_names_are_given_anew() 
 
 
 def test_twins_keep_their_names_unless_names_were_given_anew() -> None:
-    twins = [N("x", "placeholder", key="input:0"), N("relu_1", "relu", "x", [(9, "c")]), N("relu", "relu", "x", [(9, "c")])]
+    twins = [
+        N("x", "placeholder", key="input:0"),
+        N("relu_1", "relu", "x", [(9, "c")]),
+        N("relu", "relu", "x", [(9, "c")]),
+    ]
     linked = Linked(graph(1, twins), graph(2, [twins[0], twins[2], twins[1]]))
     assert linked.links()["s0:relu", "s1:relu"] == linked.links()["s0:relu_1", "s1:relu_1"] == "identity"
 
@@ -485,7 +489,11 @@ def test_an_output_that_is_read_in_its_place_has_the_number_that_is_read() -> No
 
 
 def test_contradictions_are_found() -> None:
-    nodes = [N("x", "placeholder", key="input:0"), N("relu", "relu", "x", [(9, "r")]), N("abs", "abs", "relu", [(9, "a")], shape=("3",))]
+    nodes = [
+        N("x", "placeholder", key="input:0"),
+        N("relu", "relu", "x", [(9, "r")]),
+        N("abs", "abs", "relu", [(9, "a")], shape=("3",)),
+    ]
     linked = Linked(graph(1, nodes), graph(2, nodes))
     assert linked.contradictions() == []
     at = {linked.label(node): node for node in range(len(linked.run))}
@@ -495,5 +503,7 @@ def test_contradictions_are_found() -> None:
     member = {"value_class": 0, "ordinal": at["s1:abs"], "port": 0, "evidence": "identity"}
     first = linked.tables["value_classes"].to_pylist()[0]
     schema = linked.tables["value_classes"].schema
-    linked.tables["value_classes"] = pa.Table.from_pylist([first, {**member, "value_class": first["value_class"]}], schema)
+    linked.tables["value_classes"] = pa.Table.from_pylist(
+        [first, {**member, "value_class": first["value_class"]}], schema
+    )
     assert linked.contradictions() == ["identity of unequal nodes", "values of unequal size in one class"]

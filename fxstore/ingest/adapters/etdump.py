@@ -33,7 +33,9 @@ class EtDumpFileAdapter:
         data = _content(source)
         buffer = debug_buffer if isinstance(debug_buffer, bytes | None) else _mapped(Path(debug_buffer))
         try:
-            return Ingested(overlays=(EventLayer(read_etdump(data, buffer), stages=None if stage is None else [stage]),))
+            return Ingested(
+                overlays=(EventLayer(read_etdump(data, buffer), stages=None if stage is None else [stage]),)
+            )
         except SourceError as error:
             raise SourceError(f"{source}: {error}", hint=error.hint) from error
 
