@@ -157,7 +157,7 @@ def truth(earlier: Facts, later: Facts) -> dict[Name, set[Name]]:
         elif name[1] == "_guards_fn" and name not in earlier.chain:
             found[name] = set()
         elif name in later.operators and name not in later.runs:
-            origin = _of_port(earlier, later, name, _origin(earlier, later, name, hops, here, by_hop))
+            origin = _of_port(earlier, later, name, _origin(earlier, later, name, hops, here, by_hop), found)
             if origin:
                 found[name] = origin
     for name, source in later.observed.items():
@@ -180,11 +180,14 @@ def in_program_order(earlier: Facts, later: Facts) -> dict[Name, set[Name]]:
     return {b: {a} for a, b in zip(before, after, strict=True)} if next(kinds) == next(kinds) else {}
 
 
-def _of_port(earlier: Facts, later: Facts, name: Name, origin: set[Name]) -> set[Name]:
+def _of_port(earlier: Facts, later: Facts, name: Name, origin: set[Name], known: dict[Name, set[Name]]) -> set[Name]:
     """Returns the nodes that read the same output as a ``getitem``, where its chain names what has the outputs."""
     if name not in later.port:
         return origin
     giver, port = later.port[name]
+    sources = {a for a in known.get(giver, ()) if earlier.outputs.get(a) == later.outputs[giver]}
+    if readers := {reader for reader, read in earlier.port.items() if read[0] in sources and read[1] == port}:
+        return readers
     same = {a for a in origin if earlier.port.get(a, (a, -1))[1] == port}
     givers = {a for a in origin if _operator(earlier, a) == _operator(later, giver)}
     for source in origin:

@@ -157,26 +157,27 @@ def common_source(pair: Pair) -> Iterator[Link]:
             for depth, source in enumerate(lineage.chain(a)):
                 index[lineage.origin[source]].append((depth, a))
     groups: dict[int, list[int]] = defaultdict(list)
+    ancestor: dict[int, str] = {}
     for b in waiting:
-        known = (source for source in lineage.chain(b) if lineage.origin[source] in index)
-        if (source := next(known, None)) is not None:
-            groups[source].append(b)
+        known = next((source for source in lineage.chain(b) if lineage.origin[source] in index), None)
+        if known is not None:
+            groups[lineage.origin[known]].append(b)
+            ancestor[lineage.origin[known]] = lineage.ancestor[lineage.hop[known]][1]
     near: dict[int, list[int]] = {}
     kinds: Groups = defaultdict(lambda: ([], []))
-    for source, later in groups.items():
-        nearest, _ = min(index[lineage.origin[source]])
-        earlier = [a for depth, a in index[lineage.origin[source]] if depth == nearest]
-        near[source] = [a for a in earlier if a not in pair.to_later] or earlier
-        for side, nodes in enumerate((near[source], later)):
+    for origin, later in groups.items():
+        nearest, _ = min(index[origin])
+        earlier = [a for depth, a in index[origin] if depth == nearest]
+        near[origin] = [a for a in earlier if a not in pair.to_later] or earlier
+        for side, nodes in enumerate((near[origin], later)):
             for node in filter(partial(_is_operator, run), nodes):
-                kinds[source, run.kind(node)[0]][side].append(node)
+                kinds[origin, run.kind(node)[0]][side].append(node)
     pairs = counterparts(pair, kinds)
     yield from (Link(a, b, "from_node") for a, b in pairs)
     found = {node for both in pairs for node in both}
-    for source, later in groups.items():
-        left = [a for a in near[source] if a not in found] or near[source]
-        ancestor = lineage.ancestor[lineage.hop[source]][1]
-        yield from _by_operator(pair, ancestor, left, [b for b in later if b not in found])
+    for origin, later in groups.items():
+        left = [a for a in near[origin] if a not in found] or near[origin]
+        yield from _by_operator(pair, ancestor[origin], left, [b for b in later if b not in found])
 
 
 def _by_operator(pair: Pair, ancestor: str, earlier: list[int], later: list[int]) -> Iterator[Link]:
