@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fxstore import datafusion, metrics, spark
     from fxstore.api import Store, connect
     from fxstore.query.result import Result
-    from fxstore.recording import Recorder, Run
+    from fxstore.record.recorder import Recorder, Run
     from fxstore.render.page import Page
 
 __version__ = "0.1.0"
@@ -43,8 +43,8 @@ _MODULES = frozenset({"datafusion", "metrics", "spark"})
 _HOMES = {
     "connect": "fxstore.api",
     "Store": "fxstore.api",
-    "Recorder": "fxstore.recording",
-    "Run": "fxstore.recording",
+    "Recorder": "fxstore.record.recorder",
+    "Run": "fxstore.record.recorder",
     "Result": "fxstore.query.result",
     "Page": "fxstore.render.page",
 }

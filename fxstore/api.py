@@ -26,7 +26,7 @@ from fxstore.store import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fxstore.recording import Recorder, Run
+    from fxstore.record.recorder import Recorder, Run
     from fxstore.render.page import Page
 
 
@@ -60,23 +60,23 @@ class Store(across.Store):
                 where several do); ``inputs`` (and ``kwargs``), what that run was given, one tuple for each execution:
                 its values are compared with ``reference``, by default the first stage that is a live object and can
                 be run. Nothing in a file is ever run. ``values``: tensors by debug handle, as
-                :meth:`fxstore.recording.Recorder.values` takes them, of the stage ``values_stage``.
+                :meth:`fxstore.record.recorder.Recorder.values` takes them, of the stage ``values_stage``.
 
         Raises:
             SourceError: The source, or each of several, cannot be read; nothing is stored then.
             UsageError: No source takes such an option.
             StoreError: The store is read-only or cannot be written.
         """
-        from fxstore import ingesting
+        from fxstore.record import sources
 
         recorder = self.record(
-            name or ingesting.default_name(source),
+            name or sources.default_name(source),
             model=model,
             tags=tags,
             strict=strict,
             privacy=privacy,
         )
-        return ingesting.ingest(recorder, source, options)
+        return sources.ingest(recorder, source, options)
 
     def record(
         self,
@@ -93,7 +93,7 @@ class Store(across.Store):
             strict: Raise a stage's error; else it is logged and stored, and the compile goes on.
             privacy: As :meth:`ingest` takes it.
         """
-        from fxstore.recording import Recorder
+        from fxstore.record.recorder import Recorder
 
         texts = None if tags is None else _texts(tags)
         return Recorder(self.commit, name, model=model, tags=texts, strict=strict, privacy=privacy)

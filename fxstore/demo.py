@@ -15,7 +15,7 @@ from pathlib import Path
 from fxstore.api import Store, connect
 from fxstore.errors import MissingExtraError
 from fxstore.query.text import box
-from fxstore.recording import Run
+from fxstore.record.recorder import Run
 
 Say = Callable[[str], None]
 
@@ -61,7 +61,7 @@ def _record(store: Store, step: Say) -> Run:
 
         def stage(name: str, source: object) -> None:
             recorder.stage(name, source)
-            step(f"{name}: {recorder.nodes(name)} nodes")
+            step(f"{name}: {recorder._open.nodes(name)} nodes")
 
         step("exporting, quantising and lowering DemoNet")
         compile_network(network, inputs, stage)

@@ -9,7 +9,8 @@ from typing import Any, Final
 from fxstore.errors import SourceError, UsageError, nearest
 from fxstore.ingest import adapters
 from fxstore.ingest.training import is_training_step
-from fxstore.recording import Recorder, Run
+from fxstore.record.recorder import Recorder, Run
+from fxstore.record.traced import compare_logged
 
 _TRACE: Final = ("etdump", "debug_buffer", "inputs", "kwargs", "reference", "values", "values_stage")
 
@@ -29,11 +30,11 @@ def ingest(recorder: Recorder, source: object, options: Mapping[str, Any]) -> Ru
             raise UsageError("the dict of stages is empty", hint="pass {stage name: source}, in pipeline order")
         _several(recorder, source, rest)
     elif isinstance(source, adapters.Ingested):
-        recorder.add(source)
+        recorder._open.take(source)
     else:
-        recorder.add(adapters.read(source, rest))
+        recorder._open.take(adapters.read(source, rest))
     _add_trace(recorder, told)
-    recorder.lay_overlays(strict=True)
+    recorder._open.lay_overlays(strict=True)
     return recorder.finish()
 
 
@@ -58,12 +59,12 @@ def _add_trace(recorder: Recorder, told: Mapping[str, Any]) -> None:
     if "etdump" in told:
         options = {key: told[key] for key in ("debug_buffer", "stage") if key in told}
         try:
-            recorder.add(adapters.read(told["etdump"], options))
+            recorder._open.take(adapters.read(told["etdump"], options))
         except SourceError as error:
-            recorder.miss("the traced run is not read", error)
+            recorder._open.miss("the traced run is not read", error)
             return
     if "inputs" in told:
-        recorder.compare_logged(told["inputs"], told.get("kwargs"), told.get("reference"))
+        compare_logged(recorder._open, told["inputs"], told.get("kwargs"), told.get("reference"))
     if "values" in told:
         about = {"reference": told.get("reference"), "stage": told.get("values_stage")}
         recorder.values(told["values"], told.get("inputs"), told.get("kwargs"), **about, carry_state=True)
@@ -76,7 +77,7 @@ def _several(recorder: Recorder, sources: Mapping[Any, object], options: Mapping
         used |= taken.keys()
         recorder.stage(str(stage), one, **taken)
     _all_used(options, used)
-    recorder.raise_if_empty()
+    recorder._open.raise_if_empty()
 
 
 def _taken(source: object, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def test_a_public_store_and_its_page_hold_no_secret(tmp_path: Path, way: str) ->
             store.ingest(source(), name="net", tags=tags, model="/home/alice/net", privacy="public")
         else:
             with store.record("net", tags=tags, privacy="public") as rec:
-                rec.add(source())
+                rec._open.take(source())
                 rec.stage("broken", Path("/home/alice/missing.pte"))
         rows = store.sql("SELECT name, target, module_path, module_type, shape, attrs FROM nodes WHERE name = 'conv'")
         row = rows.fetchall()[0]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fxstore.recording import Recorder
+from fxstore.record.recorder import Recorder
 from fxstore.records import Stage
 from tests.conftest import Compiled
 from tests.link.graphs import Linked
