@@ -106,21 +106,64 @@ class Store(across.Store):
         overwrite: bool = False,
         **options: Any,
     ) -> Path:
-        """Writes all runs, or one, in another format, as :meth:`fxstore.query.session.Store.export` does.
+        """Writes all runs, or one, in another format, or a picture of one, and returns the path.
 
-        The format ``tensors`` writes the values of a dump into a folder: a ``.npy`` file for each, and ``index.json``
-        with nodes, shapes, dtypes and layouts. A store keeps numbers about values, not the values: pass ``etdump`` and
-        ``debug_buffer``, the files that the traced run wrote. Nodes are named by ``run`` (default: the latest), or by
-        ``source``, what ran: a file, a live program, or a dict of stages.
+        Args:
+            format: ``duckdb`` (one file, for DuckDB from 1.2), ``parquet``, ``csv`` or ``json`` (a folder, a file
+                per relation), or ``debugger`` (of one run, the latest by default: ``nodes.csv``, a row per node, and
+                each graph as SVG, coloured by verdict); or a still picture: ``svg``, ``png``, ``pdf``, or ``dot`` for
+                graphviz; or ``model-explorer`` (of one run: a folder with collections, node data, a manifest and a
+                README); or ``tensors`` (the values of a dump: a ``.npy`` file for each, and ``index.json`` with nodes,
+                shapes, dtypes and layouts).
+            run: Id or name; several only for a picture, whose default is the latest complete run.
+            overwrite: Replace what stands at the path.
+            options: Of pictures, all by name. ``stages``: which, in this order; default: those of the selected nodes,
+                else all. ``query``: SQL, or a result: draws the nodes that its rows name, and what is near to them;
+                ``nids``: the same for nodes. ``hops``: how near; default: 1. ``whole``: draws the whole stages, the
+                selection marked in them. ``color_by``: an overlay, a metric, ``verdict`` or ``role``; default: as on a
+                page. ``cluster`` (for dot): ``module``, ``side`` (forward and backward) or ``none``. ``columns``: wraps
+                graphs that are much taller than wide. ``theme``: ``light`` or ``dark``. ``scale`` (for png): pixels
+                per CSS pixel; default: 2. ``title``. ``privacy``: as for a page. Of Model Explorer:
+                ``stages``, ``privacy``, ``overlays`` (names of overlays or metrics), ``steps`` (the module each call of
+                which is a step), ``budget`` (characters of JSON that the steps of a graph may take);
+                ``compare_with=((run, stage), (run, stage))`` and ``metric`` write a comparison instead, where a run of
+                None is ``run``. Of ``tensors``: ``etdump`` and ``debug_buffer``, the files that the traced run wrote,
+                since a store keeps numbers about values, not the values; ``source``, what ran (a file, a live program,
+                or a dict of stages), where ``run`` is not to name the nodes.
 
         Raises:
-            UsageError: As there; or there is no dump.
-            SourceError: The dump cannot be read, or has no values.
+            UsageError: There is no such format, it takes no such option, or something stands at the path and
+                ``overwrite`` is false.
+            QueryError: There is no such run, or nothing is selected.
+            SourceError: A dump cannot be read, or has no values.
+            MissingExtraError: What makes PNG and PDF is not installed.
         """
         from fxstore import dumped
+        from fxstore.query.export import export
 
         assert dumped.FORMAT
-        return super().export(format, path, run, overwrite, **options)
+        return export(self, format, path, run, overwrite, options)
+
+    def model_explorer(
+        self,
+        run: str | None = None,
+        stages: Sequence[str] | None = None,
+        privacy: str | None = None,
+    ) -> dict[str, Any]:
+        """Returns a run's graphs as Model Explorer reads them: a collection, ``{"label", "graphs"}``.
+
+        Args:
+            run: Id or name; default: the latest complete run.
+            stages: Which; default: all.
+            privacy: ``public`` leaves out sources, code, texts, values and what is derived from these.
+
+        Raises:
+            QueryError: There is no such run or stage.
+            UsageError: There is no such privacy.
+        """
+        from fxstore.query.explorer import Options, exported
+
+        return exported(self, run, Options(stages, overlays=(), privacy=privacy)).main.payload
 
     def tag(self, run: str, tags: Mapping[str, str]) -> None:
         """Adds tags to a run that is already there; one of a key that it has replaces that.

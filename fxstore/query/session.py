@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
 import duckdb
 
 from fxstore.query import schema
@@ -141,64 +136,3 @@ class Store(GraphQuestions):
         for relation in STORED:
             self._directory.fetch(catalog.all_files(relation))
         return Engine(Catalog(private_copy(self._directory)), self._memory_mb).connection
-
-    def export(
-        self,
-        format: str,
-        path: str | os.PathLike[str],
-        run: str | Sequence[str] | None = None,
-        overwrite: bool = False,
-        **options: Any,
-    ) -> Path:
-        """Writes all runs, or one, in another format, or a picture of one, and returns the path.
-
-        Args:
-            format: ``duckdb`` (one file, for DuckDB from 1.2), ``parquet``, ``csv`` or ``json`` (a folder, a file
-                per relation), or ``debugger`` (of one run, the latest by default: ``nodes.csv``, a row per node, and
-                each graph as SVG, coloured by verdict); or a still picture: ``svg``, ``png``, ``pdf``, or ``dot`` for
-                graphviz; or ``model-explorer`` (of one run: a folder with collections, node data, a manifest and a
-                README).
-            run: Id or name; several only for a picture, whose default is the latest complete run.
-            overwrite: Replace what stands at the path.
-            options: Of pictures, all by name. ``stages``: which, in this order; default: those of the selected nodes,
-                else all. ``query``: SQL, or a result: draws the nodes that its rows name, and what is near to them;
-                ``nids``: the same for nodes. ``hops``: how near; default: 1. ``whole``: draws the whole stages, the
-                selection marked in them. ``color_by``: an overlay, a metric, ``verdict`` or ``role``; default: as on a
-                page. ``cluster`` (for dot): ``module``, ``side`` (forward and backward) or ``none``. ``columns``: wraps
-                graphs that are much taller than wide. ``theme``: ``light`` or ``dark``. ``scale`` (for png): pixels
-                per CSS pixel; default: 2. ``title``. ``privacy``: as for a page. Of Model Explorer:
-                ``stages``, ``privacy``, ``overlays`` (names of overlays or metrics), ``steps`` (the module each call of
-                which is a step), ``budget`` (characters of JSON that the steps of a graph may take);
-                ``compare_with=((run, stage), (run, stage))`` and ``metric`` write a comparison instead, where a run of
-                None is ``run``.
-
-        Raises:
-            UsageError: There is no such format, it takes no such option, or something stands at the path and
-                ``overwrite`` is false.
-            QueryError: There is no such run, or nothing is selected.
-            MissingExtraError: What makes PNG and PDF is not installed.
-        """
-        from fxstore.query.export import export
-
-        return export(self, format, path, run, overwrite, options)
-
-    def model_explorer(
-        self,
-        run: str | None = None,
-        stages: Sequence[str] | None = None,
-        privacy: str | None = None,
-    ) -> dict[str, Any]:
-        """Returns a run's graphs as Model Explorer reads them: a collection, ``{"label", "graphs"}``.
-
-        Args:
-            run: Id or name; default: the latest complete run.
-            stages: Which; default: all.
-            privacy: ``public`` leaves out sources, code, texts, values and what is derived from these.
-
-        Raises:
-            QueryError: There is no such run or stage.
-            UsageError: There is no such privacy.
-        """
-        from fxstore.query.explorer import Options, exported
-
-        return exported(self, run, Options(stages, overlays=(), privacy=privacy)).main.payload
