@@ -12,18 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from fxstore.colors.palettes import ink_on, mixed, palette
+from fxstore.colors.scales import Measure, anchored, badness, is_perfect, scale_of
 from fxstore.model_explorer.collection import Collection
 
-_GOOD: Final = "#f5f9ff"
-_BAD: Final = "#d9480f"
-_MUCH: Final = "#1c6dd0"
-_ONE_VALUE: Final = "#9ec5fe"
 _PALETTE: Final = (
     "#9fd8a4", "#a9cdf3", "#f7c98b", "#d9b3e6", "#f2a8a0", "#f3e38b", "#9edbd3", "#c9c4f0", "#d6c3a5", "#bcd0a0",
     "#f0b8d2", "#b9c6cf",
 )  # fmt: skip
 NOT_FINITE: Final = "not finite"
 NO_DATA: Final = "no data"
+IDENTICAL: Final = "∞: identical"
 
 Coverage = dict[str, dict[str, Any]]
 
@@ -37,6 +36,8 @@ class Values:
         texts: nid to category, for what is no number.
         missing: nid to the reason why there is none.
         better: ``higher``, ``lower`` or None.
+        threshold: Worst number that still passes the gate, or None.
+        signed: Whether the numbers are differences of two.
     """
 
     overlay: str
@@ -47,6 +48,13 @@ class Values:
     missing: Mapping[int, str] = field(default_factory=dict)
     unit: str | None = None
     better: str | None = None
+    threshold: float | None = None
+    signed: bool = False
+
+    @property
+    def measure(self) -> Measure:
+        """What its scale depends on, beside the values."""
+        return Measure(self.metric, self.unit, self.better, threshold=self.threshold, signed=self.signed)
 
     @property
     def name(self) -> str:
@@ -58,7 +66,8 @@ class Values:
 def node_data(given: Values, collections: Sequence[Collection]) -> tuple[dict[str, Any], Coverage]:
     """Returns node data by graph, and for each graph how many nodes it has, how many a value, and why others have none.
 
-    Numbers that JSON cannot hold are left out, and counted. A node that stands for several shows the worst of them.
+    Numbers that JSON cannot hold are left out, and counted, but for the infinite ones of equal tensors, which are
+    told. A node that stands for several shows the worst of them.
     """
     document: dict[str, Any] = {}
     coverage: Coverage = {}
@@ -70,7 +79,7 @@ def node_data(given: Values, collections: Sequence[Collection]) -> tuple[dict[st
             made = [node for node, nids in nodes if nids]
             coverage[graph] = {"nodes": len(made), "measured": len(results), "left_out": dict(sorted(reasons.items()))}
             if results:
-                document[graph] = {"name": given.name, "results": results, **_colours(results, given.better)}
+                document[graph] = {"name": given.name, "results": results, **_colours(results, given.measure)}
     return document, coverage
 
 
@@ -82,9 +91,11 @@ def _results(
     for node, nids in nodes:
         numbers = [given.values[nid] for nid in nids if nid in given.values]
         texts = [given.texts[nid] for nid in nids if nid in given.texts]
-        finite = [number for number in numbers if math.isfinite(number)]
-        if finite and len(finite) == len(numbers):
-            results[node] = {"value": worst(finite, given.better)}
+        shown = worst(numbers, given.better) if numbers and not any(map(math.isnan, numbers)) else math.nan
+        if math.isfinite(shown) and (given.better or all(map(math.isfinite, numbers))):
+            results[node] = {"value": shown}
+        elif is_perfect(shown, scale_of(given.measure)):
+            results[node] = {"value": IDENTICAL, "bgColor": _stops(given.better)[0]}
         elif numbers:
             reasons[NOT_FINITE] += 1
         elif texts:
@@ -99,26 +110,41 @@ def worst(numbers: Sequence[float], better: str | None) -> float:
     return min(numbers) if better == "higher" else max(numbers)
 
 
-def _colours(results: dict[str, dict[str, Any]], better: str | None) -> dict[str, Any]:
-    """Returns the gradient of numbers; gives each category, and numbers that are all equal, a colour of their own.
+def _colours(results: dict[str, dict[str, Any]], measure: Measure) -> dict[str, Any]:
+    """Gives each category a colour, and each number that of the metric's scale; else returns a gradient of the numbers.
 
-    The app places a number between the least and the greatest one, and so has no colour for those that are equal.
+    The app places a number between the least and the greatest one of a graph, which says nothing of what it means: so
+    only numbers of which nothing else is known have a gradient, and not where all are equal.
     """
-    texts = sorted({result["value"] for result in results.values() if isinstance(result["value"], str)})
-    if texts:
-        colours = {text: _PALETTE[i % len(_PALETTE)] for i, text in enumerate(texts)}
-        for result in results.values():
-            if isinstance(result["value"], str):
-                result["bgColor"] = colours[result["value"]]
-    numbers = [result["value"] for result in results.values() if not isinstance(result["value"], str)]
-    if not numbers:
+    uncoloured = {node: result for node, result in results.items() if "bgColor" not in result}
+    texts = sorted({result["value"] for result in uncoloured.values() if isinstance(result["value"], str)})
+    colours = {text: _PALETTE[i % len(_PALETTE)] for i, text in enumerate(texts)}
+    numbers = [result["value"] for result in uncoloured.values() if not isinstance(result["value"], str)]
+    stops, domain, scale = _stops(measure.better), anchored(measure), scale_of(measure)
+    equal = bool(numbers) and (min(numbers) == max(numbers) or not math.isfinite(max(numbers) - min(numbers)))
+    for result in uncoloured.values():
+        value = result["value"]
+        if isinstance(value, str):
+            result["bgColor"] = colours[value]
+        elif is_perfect(value, scale):
+            result["bgColor"] = stops[0]
+        elif domain is not None:
+            result["bgColor"] = mixed(stops, badness(value, domain, measure.better))
+        elif equal:
+            result["bgColor"] = mixed(stops, 0.5)
+    for result in uncoloured.values():
+        if "bgColor" in result and not isinstance(result["value"], str):
+            result["textColor"] = ink_on(result["bgColor"])
+    if not numbers or domain is not None or equal:
         return {}
-    if not math.isfinite(max(numbers) - min(numbers)) or min(numbers) == max(numbers):
-        for result in results.values():
-            result.setdefault("bgColor", _ONE_VALUE)
-        return {}
-    low, high = (_BAD, _GOOD) if better == "higher" else (_GOOD, _BAD if better == "lower" else _MUCH)
+    low, high = (stops[-1], stops[0]) if measure.better == "higher" else (stops[0], stops[-1])
     return {"gradient": [{"stop": 0, "bgColor": low}, {"stop": 1, "bgColor": high}]}
+
+
+def _stops(better: str | None) -> Sequence[str]:
+    """Returns the colours of numbers, those of the page: good to bad, or low to high where neither is good."""
+    light = palette("light")
+    return light.scale if better else light.neutral
 
 
 @dataclass(frozen=True)

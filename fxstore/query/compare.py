@@ -86,6 +86,7 @@ def page_model(
     shown = _runs(store, runs, named)
     _check_stages(shown, stages)
     parts = [as_steps(store, run.run_id, _stages(store, run, stages)) for run in shown]
+    whole_stages = [graphs for part in parts for graphs in part.values()]
     reduced = [] if whole or not named else _reduced(store, shown, parts, named, hops)
     hidden: list[dict[str, list[StoredGraph]]] = [{} for _ in shown]
     if reduced:
@@ -121,6 +122,7 @@ def page_model(
             color_by or _asked_overlay(result, known),
             answer is not None and "change" in answer.columns,
             visible,
+            whole_stages,
         ),
         answer=answer,
         highlight=[nid for nid in named if nid in visible],

@@ -196,4 +196,6 @@ def _merged(store: Store, run: CommittedRun, public: bool) -> Iterator[Values]:
             told = {nid: plain(text) for nid, text in told.items()}
             missing = dict.fromkeys(missing, "no value")
         name, metric = (plain(one.overlay), plain(one.metric)) if public else (one.overlay, one.metric)
-        yield Values(name, metric, one.kind, own.values if own else {}, told, missing, one.unit, one.better)
+        yield Values(
+            name, metric, one.kind, own.values if own else {}, told, missing, one.unit, one.better, one.threshold
+        )

@@ -156,7 +156,7 @@ def _change(left: Values, right: Values, sides: Sequence[_Side], sets: Synced, g
             change = worst(after, right.better) - worst(before, left.better)
             found.update(dict.fromkeys((*members[0], *members[1]), change))
     missing = {nid: "no number on one side" for own in nids for nid in own.values() if nid not in found}
-    return replace(right, overlay="right less left", values=found, texts={}, missing=missing)
+    return replace(right, overlay="right less left", values=found, texts={}, missing=missing, signed=True)
 
 
 def write(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
+from fxstore.colors.scales import Measure, is_perfect, scale_of
 from fxstore.errors import QueryError
 from fxstore.query import hints
-from fxstore.query.stored import NodeValues
+from fxstore.query.stored import NodeValues, StoredGraph
 from fxstore.render.model import ColorBy, Numbers
 
+_ADDITIVE: Final = frozenset({"latency", "static"})
+_SHARED: Final = frozenset({"ns", "us", "µs", "ms", "s", "bytes"})
 _MOST_COLORS: Final = 16
 MOST_SAMPLES: Final = 64
 """Samples that a page can show on their own, of each colour the first."""
@@ -26,10 +29,12 @@ def colors_of(
     color_by: str | None,
     changes_first: bool,
     visible: Set[int],
+    stages: Sequence[Sequence[StoredGraph]] = (),
 ) -> tuple[ColorBy, ...]:
     """Returns what can colour the nodes: accuracy, training steps, the rest and changes, or what is asked for first.
 
-    What tells nothing of the nodes that are ``visible`` comes last.
+    What tells nothing of the nodes that are ``visible`` comes last. The graphs of ``stages`` say what a time is a share
+    of.
     """
     offered: dict[tuple[str, str], ColorBy] = {}
     order: dict[tuple[str, str], tuple[object, ...]] = {}
@@ -41,6 +46,10 @@ def colors_of(
         accuracy = one.kind == "accuracy"
         order[key] = (not (accuracy and one.metric == "cosine"), not accuracy, -one.number, one.metric)
         offered[key] = _merged(offered.get(key), one)
+        if one.kind in _ADDITIVE and one.unit in _SHARED:
+            offered[key] = replace(offered[key], whole=whole_of(offered[key].values, stages))
+    differing = differing_in(numbers)
+    offered = {key: replace(one, differ=differing.get(key)) for key, one in offered.items()}
     for step in steps:
         key = (step.name, step.metric)
         offered[key] = step
@@ -70,7 +79,51 @@ def _merged(known: ColorBy | None, more: NodeValues) -> ColorBy:
     return ColorBy(
         more.overlay, more.metric, values, missing, more.unit, more.better, texts,
         notes=notes, samples=samples, all_samples=count,
+        threshold=more.threshold if known is None or known.threshold == more.threshold else None,
     )  # fmt: skip
+
+
+def whole_of(values: Mapping[int, float], stages: Sequence[Sequence[StoredGraph]]) -> float | None:
+    """Returns what times or bytes are a share of: the sum over the stage that has most; None where it is nothing.
+
+    What stands in a graph whose caller has a number of its own is in that number.
+    """
+    sums = [
+        sum(
+            value
+            for graph in graphs
+            if graph.parent_nid is None or graph.parent_nid not in values
+            for nid in graph.nodes["nid"].to_pylist()
+            if math.isfinite(value := values.get(nid, 0.0)) and value > 0
+        )
+        for graphs in stages
+    ]
+    return max(sums, default=0.0) or None
+
+
+def differing_in(numbers: Sequence[NodeValues]) -> dict[tuple[str, str], frozenset[int]]:
+    """Returns of metrics that are perfect for unequal tensors, too, the nodes where another one says that these differ.
+
+    A cosine is 1 of a tensor and twice it. Metrics of which no other tells about each perfect number are left out.
+    """
+    exact: dict[str, dict[int, bool]] = {}
+    for one in numbers:
+        scale = scale_of(Measure(one.metric, one.unit, one.better))
+        if scale is not None and scale.get("exact"):
+            for nid, value in one.values.items():
+                known = exact.setdefault(one.overlay, {})
+                known[nid] = known.get(nid, True) and is_perfect(value, scale)
+    found: dict[tuple[str, str], frozenset[int]] = {}
+    for one in numbers:
+        scale = scale_of(Measure(one.metric, one.unit, one.better))
+        if scale is None or scale.get("exact") or "perfect" not in scale:
+            continue
+        perfect = [nid for nid, value in one.values.items() if is_perfect(value, scale)]
+        known = exact.get(one.overlay, {})
+        if all(nid in known for nid in perfect):
+            key = (one.overlay, one.metric)
+            found[key] = found.get(key, frozenset()) | {nid for nid in perfect if not known[nid]}
+    return found
 
 
 def _united(known: Sequence[Numbers], more: Sequence[Numbers]) -> tuple[Numbers, ...]:

@@ -45,6 +45,7 @@ class NodeValues:
 
     Attributes:
         number: The overlay's place in the run.
+        threshold: Worst number that still passes the gate; None where there is no gate, or several.
         values: nid to number.
         missing: nid to the reason why there is no number.
         texts: nid to category, for what is no number.
@@ -65,6 +66,7 @@ class NodeValues:
     notes: dict[int, str] = field(default_factory=dict)
     samples: dict[int, Numbers] = field(default_factory=dict)
     all_samples: int = 0
+    threshold: float | None = None
 
 
 def need_graphs(run: CommittedRun) -> None:
@@ -126,7 +128,7 @@ def node_values(store: Store, run_id: str, most_samples: int = 0) -> list[NodeVa
         key = (row["number"], row["metric"])
         if key not in found:
             about = (row[k] for k in ("number", "kind", "unit", "better"))
-            found[key] = NodeValues(row["overlay"], row["metric"], *about)
+            found[key] = NodeValues(row["overlay"], row["metric"], *about, threshold=row["threshold"])
         one = found[key]
         one.all_samples = max(one.all_samples, row["samples"])
         if row["is_shown"]:

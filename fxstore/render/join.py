@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Final
 
 _IMPORT: Final = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
+_DATA: Final = re.compile(r'^import (\w+) from "([^"]+\.json)" with \{ type: "json" \};\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const)\b)", re.MULTILINE)
 _DECLARATION: Final = re.compile(r"^(export )?(?:async )?(?:function\*?|class|const|let|var)\b\s*(\S*)", re.MULTILINE)
 _LEFT_OVER: Final = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
@@ -45,6 +47,9 @@ def _visit(name: str, read: Callable[[str], str], order: dict[str, str], trail: 
         wanted = {word.strip() for word in names.split(",") if word.strip()}
         if wanted - exported:
             raise ValueError(f"{name} imports what {source} does not export: {', '.join(sorted(wanted - exported))}")
+    for constant, source in _DATA.findall(text):
+        if source not in order:
+            order[source] = f"const {constant} = {json.dumps(json.loads(read(source)), ensure_ascii=False)};"
     order[name] = text
 
 
@@ -69,7 +74,7 @@ def _check_names(order: dict[str, str]) -> None:
 
 
 def _stripped(name: str, text: str) -> str:
-    plain = _INDENT.sub("", _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub("", text))))
+    plain = _INDENT.sub("", _COMMENT.sub("", _EXPORT.sub("", _DATA.sub("", _IMPORT.sub("", text)))))
     for pattern, what in ((_LEFT_OVER, "cannot join"), (_UNSAFE, "not safe inside a script element")):
         found = pattern.search(plain)
         if found:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from fxstore.colors.scales import Measure
 from fxstore.layout import Drawing, Stretch
 
 
@@ -75,6 +76,10 @@ class ColorBy:
         values: nid to number; NaN and infinite values are numbers and look broken.
         missing: nid to the reason why there is no number.
         better: ``higher``, ``lower`` or None where neither is.
+        whole: What the numbers are a share of, as a time of the whole run's; None where they are none.
+        threshold: Worst number that still passes the gate, or None.
+        differ: nids of tensors that are known to differ although this metric is perfect (a cosine does not see a
+            factor); None where nothing else was measured.
         texts: nid to category, for what is no number; then ``values`` is empty.
         fills: The fill of a category on a light and on a dark ground, in the order of the legend; what has none gets
             a colour of the page's.
@@ -95,6 +100,14 @@ class ColorBy:
     notes: Mapping[int, str] = field(default_factory=dict)
     samples: Sequence[Numbers] = ()
     all_samples: int = 0
+    whole: float | None = None
+    threshold: float | None = None
+    differ: frozenset[int] | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """What its scale depends on, beside the values."""
+        return Measure(self.metric, self.unit, self.better, self.whole, self.threshold)
 
 
 @dataclass(frozen=True)

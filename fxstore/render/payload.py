@@ -176,7 +176,13 @@ def _color(columns: Columns, strings: Strings, index: int, by: ColorBy, numbers:
     for i, one in enumerate(by.samples):
         _numbers_of(columns, strings, f"color{index}.sample{i}", one, numbers)
     several = {"samples": [one.name for one in by.samples], "allSamples": by.all_samples} if by.samples else {}
-    return {"name": by.name, "metric": by.metric, "unit": by.unit, "better": by.better, **several}
+    known = {
+        "whole": by.whole,
+        "threshold": by.threshold,
+        "differ": None if by.differ is None else sorted(n for nid in by.differ for n in numbers.get(nid, ())),
+    }
+    told = {name: value for name, value in known.items() if value is not None}
+    return {"name": by.name, "metric": by.metric, "unit": by.unit, "better": by.better, **told, **several}
 
 
 def _numbers_of(columns: Columns, strings: Strings, name: str, of: ColorBy | Sample, numbers: Numbers) -> None:

@@ -80,8 +80,11 @@ def test_numbers_become_node_data_and_what_has_none_is_counted_by_reason(store: 
     assert entry["coverage"]["float"]["measured"] == 0
     data = read(folder, entry["file"])
     assert data.keys() == {"edge"}
-    assert data["edge"]["results"] == {"c/convolution|1": {"value": 0.9}, "mean|1": {"value": 0.2}}
-    assert [stop["stop"] for stop in data["edge"]["gradient"]] == [0, 1]
+    results = data["edge"]["results"]
+    assert {node: result["value"] for node, result in results.items()} == {"c/convolution|1": 0.9, "mean|1": 0.2}
+    assert "gradient" not in data["edge"], "the app would spread the colours over these two numbers alone"
+    assert len({result["bgColor"] for result in results.values()}) == 2
+    assert {len(result["textColor"]) for result in results.values()} == {7}
 
 
 def test_equal_numbers_and_categories_have_a_colour_of_their_own(tmp_path: Path) -> None:
@@ -238,3 +241,18 @@ def test_stages_methods_paths_and_overlays_may_be_called_anything(app: Judge, tm
     text = (folder / "README.md").read_text("utf-8")
     assert "<b>" not in text.replace("\\<b\\>", "")
     assert all(line.startswith("|") == line.endswith("|") for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        (Values("acc", "cosine", "accuracy", {1: 1.0, 2: 1.0}, better="higher"), 0),
+        (Values("acc", "sqnr", "accuracy", {1: math.inf, 2: math.inf}, unit="dB", better="higher"), 0),
+        (Values("acc", "cosine", "accuracy", {1: 0.0, 2: 0.0}, better="higher"), -1),
+    ],
+)
+def test_equal_numbers_have_the_colour_of_what_they_mean(given: Values, same: int) -> None:
+    shown = Collection("s", [], {"g": [("a", (1,)), ("b", (2,))]})
+    document, _ = node_data(given, [shown])
+    fills = {result["bgColor"] for result in document["g"]["results"].values()}
+    assert fills == {palette("light").scale[same]}

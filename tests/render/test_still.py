@@ -19,13 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fxstore import render
+from fxstore.colors.palettes import palette
 from fxstore.errors import UsageError
 from fxstore.layout import draw
 from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, Pane
 from fxstore.render.still import raster
 from fxstore.render.still.coloring import coloring
 from fxstore.render.still.dot import dot
-from fxstore.render.still.palettes import palette
 from fxstore.render.still.scene import Scene, scene
 from fxstore.render.still.svg import svg
 from fxstore.render.still.wording import cut, printable, width_of
@@ -136,9 +136,9 @@ def _plain(told: str) -> str:
     return " ".join(told.split())
 
 
-def numbers(values: dict[int, float], better: str | None, unit: str | None = None) -> PageModel:
+def numbers(values: dict[int, float], better: str | None, unit: str | None = None, metric: str = "cosine") -> PageModel:
     labels = [f"n{nid}" for nid in range(1, max(values) + 3)]
-    by = ColorBy("acc", "cosine", values, {max(values) + 1: "no buffer"}, unit, better)
+    by = ColorBy("acc", metric, values, {max(values) + 1: "no buffer"}, unit, better)
     panes = (Pane("a", (drawn(labels, []),)), Pane("b", (drawn(["q"], [], first=1000),)))
     return PageModel("t", panes, (), {}, (by,))
 
@@ -155,10 +155,11 @@ def test_numbers_have_the_colours_of_the_page(values: dict[int, float], better: 
     made = coloring(numbers(values, better), palette("light"))
     finite = {nid: value for nid, value in values.items() if math.isfinite(value)}
     script = f"""
-        import {{ badness, domainOf }} from {json.dumps((VIEWER / "coloring.js").as_uri())};
+        import {{ anchoredDomain, badness, domainOf }} from {json.dumps((VIEWER / "scales.js").as_uri())};
         import {{ THEMES, mixed }} from {json.dumps((VIEWER / "themes.js").as_uri())};
         const values = {json.dumps(list(finite.values()))}, better = {json.dumps(better)};
-        const domain = domainOf(values, better), theme = THEMES.light;
+        const domain = anchoredDomain({{ metric: "cosine", unit: null, better }}) ?? domainOf(values, better);
+        const theme = THEMES.light;
         const stops = domain?.diverging ? theme.diverging : better ? theme.scale : theme.neutral;
         const step = (value) => Math.min(31, Math.floor(badness(value, domain, better) * 32));
         console.log(JSON.stringify(values.map((value) => mixed(stops, (step(value) + 0.5) / 32))));
@@ -179,26 +180,27 @@ def test_what_is_no_number_looks_like_no_number() -> None:
     keys = [key.text for key in made.keys]
     assert keys == ["NaN 1", "±∞ 2", "not compared 1", "no data 1", "other stages"]
     assert made.scale is not None
-    assert (made.scale.ticks, made.scale.ends, made.scale.note) == (["0.75", "0.625", "0.5"], ("good", "bad"), "")
+    assert [text for _, text in made.scale.ticks] == ["≥0.999999", "0.9999", "0.99", "≤0"]
+    assert (made.scale.ends, made.scale.note) == (("good", "bad"), "log of 1 − value")
 
 
 @pytest.mark.parametrize(
     ("values", "better", "unit", "ticks", "note"),
     [
-        ([0.99997, 1.0], "higher", None, ["1", "0.99999", "0.99997"], ""),
-        ([1_000.0, 2_500_000.0], "lower", "ns", ["1 µs", "50 µs", "2.5 ms"], "log"),
+        ([0.99997, 1.0], "higher", None, ["1", "0.99999", "0.99997"], "range of these values"),
+        ([1_000.0, 2_500_000.0], "lower", "ns", ["1 µs", "50 µs", "2.5 ms"], "log, range of these values"),
         ([-2.0, 1.0], None, "bytes", ["−2", "0", "1"], "bytes"),
-        ([3.0, 3.0], None, "1", ["3", "3", "3"], ""),
-        ([-1e308, 1e308], "lower", None, ["−1.000e308", "0", "1.000e308"], ""),
-        ([1e-300, 1e300], "lower", None, ["1.000e-300", "1", "1.000e300"], "log"),
-        ([-0.5, -0.25], "lower", None, ["−0.5", "−0.375", "−0.25"], ""),
-        ([0.0, 5e-324], "lower", None, ["0", "0", "4.941e-324"], ""),
+        ([3.0, 3.0], None, "1", ["all 3"], ""),
+        ([-1e308, 1e308], "lower", None, ["−1.000e308", "0", "1.000e308"], "range of these values"),
+        ([1e-300, 1e300], "lower", None, ["1.000e-300", "1", "1.000e300"], "log, range of these values"),
+        ([-0.5, -0.25], "lower", None, ["−0.5", "−0.375", "−0.25"], "range of these values"),
+        ([0.0, 5e-324], "lower", None, ["0", "0", "4.941e-324"], "range of these values"),
     ],
 )
 def test_ends_of_scales(values: list[float], better: str | None, unit: str | None, ticks: list[str], note: str) -> None:
-    made = coloring(numbers(dict(enumerate(values, 1)), better, unit), palette("light"))
+    made = coloring(numbers(dict(enumerate(values, 1)), better, unit, "hue"), palette("light"))
     assert made.scale is not None
-    assert made.scale.ticks == ticks
+    assert [text for _, text in made.scale.ticks] == ticks
     assert made.scale.note == note
 
 

@@ -8,15 +8,13 @@ import {
   OTHER,
   PLUS_INF,
   STEPS,
-  badness,
-  domainOf,
   metricColoring,
   roleColoring,
   styleOf,
-  valueAt,
 } from "../../fxstore/render/viewer/coloring.js";
 import { THEMES, inkOn, luminance, mixed } from "../../fxstore/render/viewer/themes.js";
-import { specialEntries, ticks } from "../../fxstore/render/viewer/legend.js";
+import { badness, domainOf, ticksOf, valueAt } from "../../fxstore/render/viewer/scales.js";
+import { specialEntries } from "../../fxstore/render/viewer/legend.js";
 import { metricText } from "../../fxstore/render/viewer/metrictext.js";
 import { brief, cellText, formatted, grouped, withUnit } from "../../fxstore/render/viewer/numbers.js";
 import { makeScene } from "./fixture.mjs";
@@ -60,7 +58,8 @@ function distance(a, b, eyes) {
 
 test("each node gets its bucket: a step of the scale, NaN, infinite, a reason, or no data", () => {
   const coloring = metricColoring(makeScene(), 0);
-  assert.deepEqual([...coloring.buckets], [FIRST_STEP + STEPS - 1, FIRST_STEP, NAN, PLUS_INF, MISSING, NO_DATA]);
+  const half = FIRST_STEP + Math.floor((1 - Math.log10(1 / 0.5) / 6) * STEPS); // a cosine of 0.5, of six decades
+  assert.deepEqual([...coloring.buckets], [half, FIRST_STEP, NAN, PLUS_INF, MISSING, NO_DATA]);
   assert.equal(coloring.counts[MISSING], 1);
   assert.equal(coloring.order.at(-1), NAN, "what is broken is painted last");
 });
@@ -70,7 +69,8 @@ test("worst is 1, whichever way is better", () => {
   assert.equal(badness(10, domain, "lower"), 1);
   assert.equal(badness(10, domain, "higher"), 0);
   assert.equal(badness(5, domain, null), 0.5);
-  assert.equal(badness(3, { min: 3, max: 3, log: false }, "lower"), 0);
+  for (const better of ["lower", "higher", null])
+    assert.equal(badness(3, { min: 3, max: 3, log: false }, better), 0.5, "of equal numbers none is the worst");
 });
 
 test("what has no number is told apart by its pattern too", () => {
@@ -95,7 +95,8 @@ test("two decades are enough for a logarithmic scale, and its ticks read as peop
   const domain = domainOf([1712, 20000, 201229], "lower");
   assert.equal(domain.log, true);
   assert.equal(domainOf([1712, 20000], "lower").log, false);
-  const texts = (unit, shown) => ticks({ domain: shown, better: "lower", unit, metric: "m" }).map(({ text }) => text);
+  const texts = (unit, shown) =>
+    ticksOf(shown, { better: "lower", unit, metric: "m" }).marks.map(({ text }) => text);
   assert.deepEqual(texts("ns", domain), ["1.71 µs", "18.6 µs", "201 µs"]);
   assert.deepEqual(texts("bytes", { min: 0, max: 4096, log: false }), ["0", "2050", "4100"]);
 });

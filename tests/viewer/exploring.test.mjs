@@ -7,11 +7,9 @@ import {
   NAN,
   OTHER,
   categoryColoring,
-  domainOf,
   metricColoring,
-  positionIn,
-  valueAt,
 } from "../../fxstore/render/viewer/coloring.js";
+import { domainOf, positionIn, valueAt } from "../../fxstore/render/viewer/scales.js";
 import { csvOf } from "../../fxstore/render/viewer/csv.js";
 import { edgeFacts, outputOf } from "../../fxstore/render/viewer/edgefacts.js";
 import { hashOf, linkedNode, linkIn } from "../../fxstore/render/viewer/deeplink.js";
@@ -125,7 +123,7 @@ test("the profile has the worst node of each part, and the nearest measured one 
 });
 
 test("a histogram counts every finite value once, also on a narrowed scale", () => {
-  const coloring = metricColoring(makeScene(), 0);
+  const coloring = metricColoring(makeScene(), 0, null, -1, true);
   const bins = histogramOf(coloring);
   assert.deepEqual(
     bins.flatMap(({ count }, i) => (count ? [i, count] : [])),
@@ -165,7 +163,9 @@ test("the ends of a scale can be changed, and only to a range", () => {
   const scene = makeScene();
   const narrow = metricColoring(scene, 0, { min: 0.9, max: 1 });
   assert.equal(narrow.buckets[0], Math.max(...narrow.buckets), "what lies outside is at the end");
-  assert.deepEqual(narrow.own, metricColoring(scene, 0).domain);
+  const relative = metricColoring(scene, 0, null, -1, true);
+  assert.deepEqual(narrow.own, relative.domain);
+  assert.notDeepEqual(metricColoring(scene, 0).domain, relative.domain);
 });
 
 test("categories have colours, rare ones share one, stages without any are set apart", () => {

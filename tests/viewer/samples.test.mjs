@@ -30,7 +30,7 @@ function sampled() {
 
 test("a sample colours by its own numbers, on a scale that spans all of them", () => {
   const scene = sampled();
-  const [worst, first, second] = [-1, 0, 1].map((sample) => metricColoring(scene, 0, null, sample));
+  const [worst, first, second] = [-1, 0, 1].map((sample) => metricColoring(scene, 0, null, sample, true));
   for (const coloring of [worst, first, second])
     assert.deepEqual([coloring.domain.min, coloring.domain.max], [0.2, 1]);
   assert.equal(first.buckets[0], FIRST_STEP, "best of all samples");

@@ -8,10 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fxstore.colors.palettes import Palette, mixed
+from fxstore.colors.scales import (
+    Domain,
+    Measure,
+    anchored,
+    badness,
+    domain_of,
+    ends,
+    is_perfect,
+    scale_of,
+    standing,
+    ticks,
+)
 from fxstore.errors import UsageError, nearest
 from fxstore.render.model import ColorBy, PageModel, Pane
-from fxstore.render.still.palettes import Palette, mixed
-from fxstore.render.still.scales import Domain, badness, domain_of, ticks
 
 ROLE: Final = "role"
 _STEPS: Final = 32
@@ -45,13 +56,13 @@ class Scale:
 
     Attributes:
         stops: Colours at equal steps.
-        ticks: Numbers at its left end, its middle and its right end.
+        ticks: Where on it, from 0 to 1, which numbers stand.
         ends: What is left and right of it: good and bad, or low and high.
-        note: ``log`` where it is logarithmic, and the unit, or ''.
+        note: What stands on its axis, or ''.
     """
 
     stops: Sequence[str]
-    ticks: Sequence[str]
+    ticks: Sequence[tuple[float, str]]
     ends: tuple[str, str]
     note: str
 
@@ -103,16 +114,18 @@ def coloring(model: PageModel, palette: Palette, color_by: str | None = None) ->
 
 def _numbers(by: ColorBy, model: PageModel, palette: Palette) -> Coloring:
     shown = [nid for pane in model.panes for nid in _nids(pane)]
-    finite = [value for nid in shown if (value := by.values.get(nid)) is not None and math.isfinite(value)]
-    domain = domain_of(finite, by.better)
+    told = {nid: value for nid in shown if (value := by.values.get(nid)) is not None and not math.isnan(value)}
+    finite = [value for value in told.values() if math.isfinite(value)]
+    domain = (anchored(by.measure) if told else None) or domain_of(finite, by.better)
     fills: dict[int, Fill] = {}
     counts: Counter[str] = Counter()
     specials = _specials(palette)
     for nid, kind in _kinds(model.panes, by).items():
         counts[kind] += 1
         value = by.values.get(nid, math.nan)
-        fills[nid] = specials[kind] if kind else Fill(_step(value, domain, by.better, palette))
-    keys = _special_keys(counts, specials)
+        fills[nid] = specials[kind] if kind else Fill(_step(value, domain, by.measure, palette))
+    keys = _standing_keys(told, sum(counts[kind] for kind in ("", _NAN, _INFINITE)), domain, by, palette)
+    keys += _special_keys(counts, specials)
     return Coloring(_title(by), fills, _scale(domain, by, palette), keys)
 
 
@@ -136,16 +149,29 @@ def _special_keys(counts: Mapping[str, int], specials: Mapping[str, Fill]) -> li
     return [Key(kind if kind == _OTHER else f"{kind} {counts[kind]:,}", specials[kind]) for kind in shown]
 
 
+def _standing_keys(
+    values: Mapping[int, float], count: int, domain: Domain | None, by: ColorBy, palette: Palette
+) -> list[Key]:
+    """Returns what the legend says of nodes at the good end: identical, equal up to rounding."""
+    if domain is None:
+        return []
+    good = Fill(_stops(domain, by.better, palette)[0])
+    found = standing(values, by.measure, by.differ)
+    return [Key(f"all {n:,} {text}" if n == count else f"{text} {n:,}", good) for text, n in found]
+
+
 def _kinds(panes: Sequence[Pane], by: ColorBy) -> dict[int, str]:
     """Returns what each node has instead of a place on the scale; '' where it has one."""
     kinds: dict[int, str] = {}
+    scale = scale_of(by.measure)
     for pane in panes:
         nids = _nids(pane)
         known = any(nid in by.values or nid in by.missing or nid in by.texts for nid in nids)
         for nid in nids:
             value = by.values.get(nid)
             if value is not None:
-                kinds[nid] = _NAN if math.isnan(value) else "" if math.isfinite(value) else _INFINITE
+                placed = math.isfinite(value) or is_perfect(value, scale)
+                kinds[nid] = _NAN if math.isnan(value) else "" if placed else _INFINITE
             elif nid in by.texts:
                 kinds[nid] = ""
             else:
@@ -153,10 +179,11 @@ def _kinds(panes: Sequence[Pane], by: ColorBy) -> dict[int, str]:
     return kinds
 
 
-def _step(value: float, domain: Domain | None, better: str | None, palette: Palette) -> str:
+def _step(value: float, domain: Domain | None, measure: Measure, palette: Palette) -> str:
     assert domain is not None
-    place = min(_STEPS - 1, int(badness(value, domain, better) * _STEPS))
-    return _stops(domain, better, palette)[place]
+    perfect = is_perfect(value, scale_of(measure))
+    place = 0 if perfect else min(_STEPS - 1, int(badness(value, domain, measure.better) * _STEPS))
+    return _stops(domain, measure.better, palette)[place]
 
 
 def _stops(domain: Domain, better: str | None, palette: Palette) -> list[str]:
@@ -167,8 +194,8 @@ def _stops(domain: Domain, better: str | None, palette: Palette) -> list[str]:
 def _scale(domain: Domain | None, by: ColorBy, palette: Palette) -> Scale | None:
     if domain is None:
         return None
-    texts, note = ticks(domain, by.better, by.unit)
-    return Scale(_stops(domain, by.better, palette), texts, ("good", "bad") if by.better else ("low", "high"), note)
+    marks, note = ticks(domain, by.measure)
+    return Scale(_stops(domain, by.better, palette), marks, ends(domain, by.measure), note)
 
 
 def _categories(by: ColorBy, model: PageModel, palette: Palette) -> Coloring:

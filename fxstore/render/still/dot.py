@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from fxstore.colors.palettes import ink_on
 from fxstore.layout import Drawing
 from fxstore.render.still import legend
 from fxstore.render.still.coloring import Key, Scale
-from fxstore.render.still.palettes import ink_on
 from fxstore.render.still.scene import PlacedGraph, Scene
 from fxstore.render.still.told import label, tooltip
 from fxstore.render.still.wording import line, printable
@@ -129,7 +129,8 @@ def _keys(scene: Scene) -> Iterator[tuple[str, str]]:
     for entry in legend.entries(scene):
         if isinstance(entry, Scale):
             last = len(entry.stops) - 1
-            for tick, place in zip(entry.ticks, (0, last // 2, last), strict=True):
+            for at, tick in entry.ticks:
+                place = round(at * last)
                 end = {0: entry.ends[0], last: entry.ends[1]}.get(place, "")
                 yield " ".join(filter(None, (end, tick, entry.note))), entry.stops[place]
         elif isinstance(entry, Key):

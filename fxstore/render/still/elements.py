@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 from xml.etree import ElementTree
 
+from fxstore.colors.palettes import Palette
 from fxstore.render.still.coloring import Fill
-from fxstore.render.still.palettes import Palette
 from fxstore.render.still.wording import printable
 
 Element = ElementTree.Element

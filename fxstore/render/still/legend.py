@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fxstore.colors.palettes import Palette
 from fxstore.render.still.coloring import Key, Scale
 from fxstore.render.still.elements import Element, filled, shape, text
-from fxstore.render.still.palettes import Palette
 from fxstore.render.still.scene import Scene
 from fxstore.render.still.wording import cut, line, width_of
 
 _TITLE, _NOTE, _LINE = 26.0, 18.0, 24.0
-_SIZE, _SWATCH, _GAP, _BAR = 12.0, 13.0, 18.0, 190.0
+_SIZE, _SWATCH, _GAP, _BAR = 12.0, 13.0, 18.0, 230.0
 
 
 @dataclass(frozen=True)
@@ -123,9 +122,9 @@ def _scale(parent: Element, palette: Palette, scale: Scale, x: float, y: float) 
     step = _BAR / len(scale.stops)
     for i, color in enumerate(scale.stops):
         shape(parent, "rect", x=left + i * step, y=y - 2, width=step + 0.3, height=8, fill=color)
-    places: Sequence[tuple[float, str]] = ((0.0, "start"), (_BAR / 2, "middle"), (_BAR, "end"))
-    for (at, anchor), tick in zip(places, scale.ticks, strict=True):
-        text(parent, left + at, y + 16, tick, 9.5, muted, anchor=anchor)
+    for at, tick in scale.ticks:
+        anchor = "start" if at < 0.02 else "end" if at > 0.98 else "middle"
+        text(parent, left + at * _BAR, y + 16, tick, 9.5, muted, anchor=anchor)
     text(parent, left + _BAR + 6, y + 11, scale.ends[1], _SIZE, ink)
     if scale.note:
         text(parent, left + _BAR + 12 + width_of(scale.ends[1], _SIZE), y + 11, line(scale.note), _SIZE, muted)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fxstore.colors.palettes import Palette, palette
 from fxstore.render.model import ColorBy, DrawnGraph, PageModel, Pane
 from fxstore.render.still.coloring import Coloring, coloring
-from fxstore.render.still.palettes import Palette, palette
 from fxstore.render.still.wording import width_of
 
 HEAD: Final = 46

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from fxstore.colors.palettes import ink_on
 from fxstore.render.still import legend
 from fxstore.render.still.elements import Element, document, filled, hatches, number, shape, text, tip, written
-from fxstore.render.still.palettes import ink_on
 from fxstore.render.still.scene import MOST_TITLE, NAME_SIZE, PlacedGraph, PlacedPane, Scene
 from fxstore.render.still.told import label, tooltip
 from fxstore.render.still.wording import cut

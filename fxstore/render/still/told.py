@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from fxstore.colors.scales import with_unit
 from fxstore.render.model import ColorBy
-from fxstore.render.still.scales import with_unit
 from fxstore.render.still.scene import Scene
 
 _MOST_NUMBERS: Final = 8

@@ -200,9 +200,10 @@ export class PageApp {
     this.sample.show(compare.coloring);
     const find = (query) => compare.list(query);
     const range = (ends) => compare.setRange(ends);
+    const relative = (on) => compare.setRelative(on);
     const layers = Object.entries(compare.layers).filter(([, index]) => index >= 0);
     this.legend.replaceChildren(
-      legend(this.h, compare.coloring, this.themes.theme, { find, range }),
+      legend(this.h, compare.coloring, this.themes.theme, { find, range, relative }),
       ...layers.map(([slot, index]) => layerLegend(this.h, SLOTS[slot], colorings.at(index), this.themes.theme)),
     );
     for (const strip of this.strips) strip.fold();

@@ -2,6 +2,7 @@
 // stages that the metric is not of.
 
 import { colorReader } from "./csscolor.js";
+import { anchoredDomain, badness, domainOf, isPerfect, narrowed, anchorsOf, standingOf } from "./scales.js";
 import { inkOn, mixed } from "./themes.js";
 
 export const STEPS = 32;
@@ -14,62 +15,74 @@ export const NAN = 4;
 export const OTHER = 5;
 export const FIRST_STEP = 6;
 const BUCKET_OF_STATUS = [FIRST_STEP, NAN, PLUS_INF, MINUS_INF, MISSING, NO_DATA];
-const LOG_RATIO = 100;
+const INFINITE = [0, 0, Infinity, -Infinity];
+const NUMBERS = new Set([0, 2, 3]); // statuses of numbers that may stand on a scale
 const MOST_CATEGORIES = 24;
 const hexColor = colorReader(null);
 
 /**
  * @typedef {{name: string, metric: string, unit: string|null, better: string|null, buckets: Uint8Array, values: Float64Array,
- *   reasons: Int32Array, domain: Domain|null, own: Domain|null, counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>, source?: NumberSource,
+ *   reasons: Int32Array, domain: Domain|null, own: Domain|null, anchored?: Domain|null, measure?: import("./scales.js").Measure, standing?: [string, number][], counts: number[], order: number[], categories: string[]|null, texts?: ArrayLike<number>, source?: NumberSource,
  *   legend?: {label: string, color: string|null, of?: string}[], fillsOf?: (theme: import("./themes.js").Theme, styleOf: any) => string[],
  *   said?: (node: number) => string|null, fills?: Record<string, string[]>,
  *   samples?: string[], allSamples?: number, sample?: number, notes?: ArrayLike<number>}} Coloring
  *   samples: their names; allSamples: how many there are, on the page or not; sample: the one that is shown, -1 for the worst of each node; notes: a text per node, or -1
  *   fills: of categories, on a light and on a dark ground
  *   legend, fillsOf: of colours that the payload gives, instead of those of the theme
- *   own: the domain that it has unless another one is asked for; order: buckets as they are painted, what matters most last
+ *   measure: what is known of the metric; own: the range of its values; anchored: the domain that the metric gives;
+ *   standing: in words how many are identical or nearly so; order: buckets as they are painted, what matters most last
  *   source: of numbers, what it was made from
- * @typedef {{about: {name: string, metric: string, unit: string|null, better: string|null}, signed?: boolean,
+ * @typedef {{about: {name: string, differ?: number[]|null} & import("./scales.js").Measure, signed?: boolean,
  *   numbers: {status: ArrayLike<number>, value: ArrayLike<number>, reason: ArrayLike<number>}, span?: ArrayLike<number>[]|null}} NumberSource
  *   a status per node, a value per node with status 0, a reason per node with status 4; signed: a difference;
+ *   differ: nodes whose tensors are known to differ although the metric is perfect
  *   span: what else the scale spans: the values of all samples, so that a colour means one number in each of them
- * @typedef {{min: number, max: number, log: boolean, diverging?: boolean}} Domain diverging: zero is in the middle
+ * @typedef {import("./scales.js").Domain} Domain
  * @typedef {{fills: string[], inks: string[], hatches: (string|null)[]}} BucketStyle
  */
 
 /**
  * @param {import("./scene.js").Scene} scene @param {number} index of the metric
- * @param {{min: number, max: number}|null} [range] what the scale spans instead of all values
+ * @param {{min: number, max: number}|null} [range] what the scale spans instead
  * @param {number} [sample] whose numbers; -1: of each node the worst
+ * @param {boolean} [relative] whether it spans the range of the values, whatever the metric means
  * @returns {Coloring}
  */
-export function metricColoring(scene, index, range = null, sample = -1) {
+export function metricColoring(scene, index, range = null, sample = -1, relative = false) {
   const about = scene.header.colors[index];
   const column = (part) => scene.columns.get(`color${index}.${part}`);
   const of = (part) => ({ status: column(`${part}status`), value: column(`${part}value`), reason: column(`${part}reason`) });
   const samples = about.samples ?? [];
   const span = samples.length ? samples.map((_, i) => column(`sample${i}.value`)) : null;
-  const source = { about, numbers: of(sample < 0 ? "" : `sample${sample}.`), span };
+  const known = sample < 0 ? about : { ...about, differ: null }; // which is of the worst of each node
+  const source = { about: known, numbers: of(sample < 0 ? "" : `sample${sample}.`), span };
   const notes = sample < 0 ? column("note") : undefined;
-  return { ...numberColoring(scene, source, range), samples, allSamples: about.allSamples, sample, notes };
+  return { ...numberColoring(scene, source, range, relative), samples, allSamples: about.allSamples, sample, notes };
 }
 
 /**
  * @param {import("./scene.js").Scene} scene @param {NumberSource} source
- * @param {{min: number, max: number}|null} [range] what the scale spans instead of all values
+ * @param {{min: number, max: number}|null} [range] what the scale spans instead
+ * @param {boolean} [relative] whether it spans the range of the values, whatever the metric means
  * @returns {Coloring}
  */
-export function numberColoring(scene, source, range = null) {
+export function numberColoring(scene, source, range = null, relative = false) {
   const { status, value, reason } = source.numbers;
-  const { name, metric, unit, better } = source.about;
+  const { name, metric, unit, better, differ } = source.about;
+  const measure = { ...source.about, signed: source.signed };
   const own = domainOf(source.span ? concatenated([value, ...source.span]) : value, better, source.signed);
-  const domain = own && range ? narrowed(own, range) : own;
-  const spread = spreadColor(status, value, reason, stepsOf(value, domain, better));
+  const hasNumbers = status.some((one) => NUMBERS.has(one));
+  const anchored = hasNumbers ? anchoredDomain(measure) : null;
+  const domain = own && range ? narrowed(own, range) : relative ? (own ?? anchored) : (anchored ?? own);
+  const stepOf = stepper(domain, measure);
+  const spread = spreadColor(status, value, reason, stepOf);
+  const standing = standingOf(spread.values, measure, differ ? new Set(differ) : null);
   silence(scene, spread.buckets);
   const counts = countsOf(spread.buckets, FIRST_STEP + STEPS);
   const steps = Array.from({ length: STEPS }, (_, i) => FIRST_STEP + i);
   const order = [OTHER, NO_DATA, MISSING, ...steps, MINUS_INF, PLUS_INF, NAN];
-  return { name, metric, unit, better, ...spread, domain, own, counts, order, categories: null, source };
+  const about = { name, metric, unit, better, measure, standing, anchored };
+  return { ...about, ...spread, domain, own, counts, order, categories: null, source };
 }
 
 function concatenated(parts) {
@@ -82,12 +95,15 @@ function concatenated(parts) {
   return out;
 }
 
-/** @returns {Uint8Array} where each value stands on the scale, 0 is best, or lowest */
-function stepsOf(values, domain, better) {
-  const out = new Uint8Array(values.length);
-  for (let i = 0; i < values.length; i++)
-    out[i] = Math.min(STEPS - 1, Math.floor(badness(values[i], domain, better) * STEPS));
-  return out;
+/** @returns {(value: number) => number} where a number stands on the scale, 0 is best, or lowest; -1: nowhere */
+function stepper(domain, measure) {
+  const scale = anchorsOf(measure);
+  const { better } = measure;
+  return (value) => {
+    if (isPerfect(value, scale)) return 0;
+    if (!Number.isFinite(value)) return -1;
+    return Math.min(STEPS - 1, Math.floor(badness(value, domain, better) * STEPS));
+  };
 }
 
 /** Nodes of panes of which an overlay knows none are of other stages. */
@@ -165,67 +181,10 @@ export function styleOf(coloring, theme) {
   return { fills, inks: fills.map(inkOn), hatches };
 }
 
-/**
- * @param {number} value
- * @param {Domain} domain
- * @param {string|null} better
- * @returns {number} 0 to 1: where it stands on the scale, 1 is worst, or highest
- */
-export function badness(value, domain, better) {
-  const part = positionIn(value, domain);
-  return better === "higher" ? 1 - part : part;
-}
-
-/** @param {ArrayLike<number>} values finite ones @param {string|null} better @param {boolean} [signed] zero is in the middle @returns {Domain|null} */
-export function domainOf(values, better, signed = false) {
-  if (!values.length) return null;
-  let [min, max] = [Infinity, -Infinity];
-  for (let i = 0; i < values.length; i++) {
-    min = Math.min(min, values[i]);
-    max = Math.max(max, values[i]);
-  }
-  if (signed) [min, max] = [Math.min(min, -max), Math.max(max, -min)];
-  if ((!better || signed) && min < 0 && max > 0) return { min, max, log: false, diverging: true };
-  if (better === "higher" || max <= 0 || min < 0) return { min, max, log: false };
-  const least = smallestPositive(values);
-  return max / least > LOG_RATIO ? { min: least, max, log: true } : { min, max, log: false };
-}
-
-/** @param {Domain} own @param {{min: number, max: number}} range @returns {Domain} */
-function narrowed(own, range) {
-  const diverging = own.diverging && range.min < 0 && range.max > 0;
-  return { ...range, log: own.log && range.min > 0, diverging };
-}
-
-/** @param {number} part 0 to 1 @param {Domain} domain @returns {number} the value there */
-export function valueAt(part, { min, max, log, diverging }) {
-  if (diverging) return part < 0.5 ? min * (1 - 2 * part) : max * (2 * part - 1);
-  if (log) return Math.exp(Math.log(min) * (1 - part) + Math.log(max) * part);
-  return min * (1 - part) + max * part;
-}
-
 function countsOf(buckets, size) {
   const out = new Array(size).fill(0);
   for (const bucket of buckets) out[bucket]++;
   return out;
-}
-
-/** @param {number} value @param {Domain} domain @returns {number} 0 to 1 */
-export function positionIn(value, { min, max, log, diverging }) {
-  if (max <= min) return 0;
-  if (diverging) return value < 0 ? Math.max(0, 0.5 - value / min / 2) : Math.min(1, 0.5 + value / max / 2);
-  if (log) {
-    const [at, low, high] = [Math.max(value, min), min, max].map(Math.log);
-    return Math.min(1, Math.max(0, (at - low) / (high - low)));
-  }
-  const half = Number.isFinite(max - min) ? 1 : 0.5; // a span may be larger than any number
-  return Math.min(1, Math.max(0, (value * half - min * half) / (max * half - min * half)));
-}
-
-function smallestPositive(values) {
-  let least = Infinity;
-  for (let i = 0; i < values.length; i++) if (values[i] > 0) least = Math.min(least, values[i]);
-  return least;
 }
 
 function fillsOf(coloring, theme) {
@@ -234,7 +193,7 @@ function fillsOf(coloring, theme) {
 }
 
 function stepFills(coloring, theme) {
-  const sequential = coloring.better ? theme.scale : theme.neutral;
+  const sequential = coloring.better ? theme.scale : theme.neutral; // of what has no direction nothing is good or bad
   const stops = coloring.domain?.diverging ? theme.diverging : sequential;
   return Array.from({ length: STEPS }, (_, i) => mixed(stops, (i + 0.5) / STEPS));
 }
@@ -247,8 +206,8 @@ function categoryFills(coloring, theme) {
   );
 }
 
-/** Gives each node its bucket, value and reason, which the payload holds only where there is one. */
-function spreadColor(status, given, why, steps) {
+/** Gives each node its bucket, value and reason, which the payload holds only where there is one; +∞ dB is a value. */
+function spreadColor(status, given, why, stepOf) {
   const buckets = new Uint8Array(status.length);
   const values = new Float64Array(status.length).fill(NaN);
   const reasons = new Int32Array(status.length).fill(-1);
@@ -257,8 +216,13 @@ function spreadColor(status, given, why, steps) {
     const own = status[node];
     buckets[node] = BUCKET_OF_STATUS[own];
     if (own === 0) {
-      buckets[node] += steps[v];
       values[node] = given[v++];
+      buckets[node] += stepOf(values[node]);
+    } else if (INFINITE[own]) {
+      const step = stepOf(INFINITE[own]);
+      if (step < 0) continue;
+      values[node] = INFINITE[own];
+      buckets[node] = FIRST_STEP + step;
     } else if (own === 4) reasons[node] = why[r++];
   }
   return { buckets, values, reasons };

@@ -10,6 +10,8 @@ export class Colorings {
   sample = null;
   /** The one that fills the boxes. */
   current = 0;
+  /** Whether scales span the range of their values, whatever the metric means. */
+  relative = false;
 
   /** @param {import("./scene.js").Scene} scene */
   constructor(scene) {
@@ -39,7 +41,7 @@ export class Colorings {
     if (!entry) return roleColoring(this.scene);
     if (entry.categories) return categoryColoring(this.scene, index);
     const sample = (entry.samples ?? []).indexOf(this.sample);
-    return metricColoring(this.scene, index, this.#ranges.get(index) ?? null, sample);
+    return metricColoring(this.scene, index, this.#ranges.get(index) ?? null, sample, this.relative);
   }
 
   /** Shows a sample's numbers. @param {string|null} name null: of each node the worst */
@@ -53,7 +55,13 @@ export class Colorings {
     const { source } = this.at(index);
     this.#ranges.set(index, range);
     if (this.scene.header.colors[index]) delete this.#made[index];
-    else if (source) this.#made[index] = numberColoring(this.scene, source, range);
+    else if (source) this.#made[index] = numberColoring(this.scene, source, range, this.relative);
+  }
+
+  /** Gives every metric the scale that its values span, or the one that it means. @param {boolean} on */
+  setRelative(on) {
+    this.relative = on;
+    for (const index of this.#made.keys()) if (this.#made[index]?.source) this.setRange(index, null);
   }
 
   /** @returns {import("./coloring.js").Coloring[]} all but what a node is */

@@ -215,6 +215,12 @@ export class PaneCompare extends PaneGroup {
     this.setColorBy(this.color);
   }
 
+  /** Gives every metric the scale that its values span, or the one that it means. @param {boolean} on */
+  setRelative(on) {
+    this.colorings.setRelative(on);
+    this.setColorBy(this.color);
+  }
+
   /** Selects the best node of a row of the answer. @param {number} row */
   selectRow(row) {
     const [node] = this.rows[row] ?? [];

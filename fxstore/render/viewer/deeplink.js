@@ -5,7 +5,7 @@ const WRITE_MS = 250;
 
 /**
  * @typedef {{node: number|null, name: string|null, stage: string|null, run: string|null, color: string|null,
- *   sample: string|null, search: string|null, panes: string[]|null, columns: boolean|null}} Link
+ *   sample: string|null, search: string|null, relative: boolean|null, panes: string[]|null, columns: boolean|null}} Link
  */
 
 /** @param {string} hash @returns {Link} what it names; `#node=NID` alone is enough */
@@ -20,6 +20,7 @@ export function linkIn(hash) {
     run: given.get("run"),
     color: given.get("color"),
     sample: given.get("sample"),
+    relative: given.has("scale") ? given.get("scale") === "relative" : null,
     search: given.get("q"),
     columns: given.has("columns") ? given.get("columns") === "1" : null,
     panes: given.has("panes") ? given.get("panes").split(",").filter(Boolean) : null,
@@ -50,6 +51,7 @@ export function hashOf({ compare, scene, panes, search }) {
   }
   if (compare.colorings.sample) out.set("sample", compare.colorings.sample);
   if (compare.color) out.set("color", compare.colorings.names[compare.color]);
+  if (compare.colorings.relative) out.set("scale", "relative");
   if (search.input.value.trim()) out.set("q", search.input.value.trim());
   if (scene.inColumns !== Boolean(scene.header.inColumns)) out.set("columns", scene.inColumns ? "1" : "0");
   const order = panes.shown();
@@ -65,6 +67,7 @@ export function attachDeepLink(app) {
     const color = compare.colorings.names.indexOf(link.color);
     if (link.sample !== null && link.sample !== compare.colorings.sample) compare.setSample(link.sample);
     if (color >= 0) compare.setColorBy(color);
+    if ((link.relative ?? false) !== compare.colorings.relative) compare.setRelative(link.relative ?? false);
     if (link.columns !== null) compare.setInColumns(link.columns);
     if (link.panes) app.panes.showOnly(link.panes.map(Number));
     if (link.search !== null && link.search !== app.search.input.value) compare.search(link.search);

@@ -1,17 +1,20 @@
 // What the colours mean: the scale with its ends, how the values are spread over it, and what is no number.
 
-import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF, STEPS, styleOf, valueAt } from "./coloring.js";
+import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF, STEPS, styleOf } from "./coloring.js";
 import { colorName } from "./colorings.js";
-import { UNSAID, brief, formatted, grouped, isTime, withUnit } from "./numbers.js";
+import { formatted, grouped, withUnit } from "./numbers.js";
 import { histogramOf } from "./profile.js";
+import { endWords, ticksOf } from "./scales.js";
 
 const LEAST_HISTOGRAM = 3;
 const MOST_LAYER_KEYS = 4;
+const LEAST_AXIS_LETTERS = 24;
 
 /**
  * @param {ReturnType<import("./dom.js").builder>} h @param {import("./coloring.js").Coloring} coloring
  * @param {import("./themes.js").Theme} theme
- * @param {{range: (range: {min: number, max: number}|null) => void, find: (query: string) => void}|null} actions
+ * @param {{range: (range: {min: number, max: number}|null) => void, find: (query: string) => void,
+ *   relative: (on: boolean) => void}|null} actions relative: whether colours spread over the values' own range
  * @returns {HTMLElement}
  */
 export function legend(h, coloring, theme, actions = null) {
@@ -24,7 +27,7 @@ export function legend(h, coloring, theme, actions = null) {
     ? [...given, ...specials(h, coloring, style, theme)]
     : coloring.categories
       ? [...categories(h, coloring, style, theme, actions?.find), ...specials(h, coloring, style, theme)]
-      : [scale(h, coloring, style, actions), ...specials(h, coloring, style, theme)];
+      : [scale(h, coloring, style, actions), ...standing(h, coloring, style, theme), ...specials(h, coloring, style, theme)];
   return h("div", { class: "fx-legend", role: "group", "aria-label": "Legend" }, ...parts);
 }
 
@@ -38,27 +41,23 @@ export function layerLegend(h, slot, coloring, theme) {
   return h("div", { class: "fx-legend fx-layer", role: "group", "aria-label": `Legend of ${slot}` }, name, ...parts);
 }
 
-/**
- * @param {import("./coloring.js").Coloring} coloring
- * @returns {{text: string, title: string}[]} left, middle and right of the bar, as it is painted
- */
-export function ticks({ domain, better, unit, metric }) {
-  const values = (better === "higher" ? [1, 0.5, 0] : [0, 0.5, 1]).map((part) => valueAt(part, domain));
-  const rest = domain.log ? ", logarithmic" : "";
-  const texts = brief(values, isTime(unit) ? unit : null);
-  return texts.map((text, i) => ({ text, title: `${metric} ${withUnit(values[i], unit)}${rest}` }));
-}
-
 function scale(h, coloring, style, actions) {
-  const { domain, better, unit } = coloring;
+  const { domain, measure } = coloring;
   if (!domain) return h("span", { class: "fx-muted" }, "no number on this page");
-  const [left, middle, right] = ticks(coloring).map(({ text, title }) => h("span", { title }, text));
+  const { marks, note } = ticksOf(domain, measure);
+  const places = marks.map(({ at, text, title }) => {
+    const mark = h("span", { title }, text);
+    mark.style.left = `${100 * at}%`;
+    mark.style.transform = `translateX(${-100 * at}%)`;
+    return mark;
+  });
   const bar = h("span", { class: "fx-bar", role: "img", "aria-label": "colour scale" });
   const stops = style.fills.slice(FIRST_STEP, FIRST_STEP + STEPS);
   bar.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
-  const ends = better ? ["good", "bad"] : ["low", "high"];
-  const hint = [!isTime(unit) && !UNSAID.has(unit) && unit, domain.log && "log"].filter(Boolean).join(", ");
-  const axis = h("span", { class: "fx-axis" }, bar, h("span", { class: "fx-ticks" }, left, middle, right));
+  const ends = endWords(domain, measure);
+  const axis = h("span", { class: "fx-axis" }, bar, h("span", { class: "fx-ticks" }, ...places));
+  const letters = marks.reduce((sum, { text }) => sum + text.length, 0);
+  axis.style.minWidth = `${Math.max(LEAST_AXIS_LETTERS, letters + 2 * marks.length)}ch`;
   if (actions) axis.prepend(histogram(h, coloring, actions.find));
   return h(
     "span",
@@ -66,9 +65,34 @@ function scale(h, coloring, style, actions) {
     h("span", { class: "fx-end" }, ends[0]),
     axis,
     h("span", { class: "fx-end" }, ends[1]),
-    hint && h("span", { class: "fx-muted" }, hint),
-    actions && rangeEditor(h, coloring, actions.range),
+    note && h("span", { class: "fx-muted" }, note),
+    actions && coloring.own && rangeEditor(h, coloring, actions.range),
+    actions?.relative && coloring.anchored && coloring.own && relativeSwitch(h, coloring, actions.relative),
   );
+}
+
+/** From what the metric means to what this page's values span, and back. */
+function relativeSwitch(h, { domain, anchored }, change) {
+  const on = domain !== anchored;
+  return h(
+    "button",
+    {
+      class: "fx-relative",
+      "aria-pressed": String(on),
+      title: on ? "Back to the metric's own scale" : "Spread the colours over the range of these values alone",
+      onclick: () => change(!on),
+    },
+    "relative",
+  );
+}
+
+/** What stands at the good end, in words: identical, equal up to rounding. */
+function standing(h, { standing: told = [], values, buckets }, style, theme) {
+  const numbers = buckets.reduce((sum, bucket) => sum + (bucket >= FIRST_STEP || (bucket > 1 && bucket < OTHER)), 0);
+  return told.map(([text, count]) => {
+    const all = count === numbers && values.length > 0;
+    return swatch(h, style.fills[FIRST_STEP], all ? `all ${grouped(count)} ${text}` : `${text} ${grouped(count)}`, "", text, theme);
+  });
 }
 
 /** Bars above the scale; one finds the nodes whose values lie there. */
@@ -116,12 +140,13 @@ function stepBar(event, bars) {
  */
 export function betweenQuery(metric, { from, to, withFrom, withTo }) {
   const name = /[\s"]/.test(metric) ? metric.replaceAll('"', "") : metric;
-  const word = (op, value) => (name.includes(" ") ? `"${name}${op}${value}"` : `${name}${op}${value}`);
+  const word = (op, bound) => quoted(op, Number.isFinite(bound) ? bound : bound > 0 ? "inf" : "-inf");
+  const quoted = (op, value) => (name.includes(" ") ? `"${name}${op}${value}"` : `${name}${op}${value}`);
   return `${word(withFrom ? ">=" : ">", from)} ${word(withTo ? "<=" : "<", to)}`;
 }
 
 /** Two fields for the ends of the scale; empty ones give it its own again. */
-function rangeEditor(h, { domain, own, metric }, change) {
+function rangeEditor(h, { domain, own, anchored, metric }, change) {
   const field = (label, value) =>
     h("input", {
       type: "text",
@@ -131,7 +156,7 @@ function rangeEditor(h, { domain, own, metric }, change) {
       value: String(value),
     });
   const [least, most] = [field("Lower end", domain.min), field("Upper end", domain.max)];
-  const narrowed = domain.min !== own.min || domain.max !== own.max;
+  const changed = domain !== anchored && (domain.min !== own.min || domain.max !== own.max);
   const apply = () => {
     const range = rangeOf(least.value, most.value, own);
     if (range === undefined) most.setAttribute("aria-invalid", "true");
@@ -143,7 +168,7 @@ function rangeEditor(h, { domain, own, metric }, change) {
     { class: "fx-menu fx-range" },
     h(
       "summary",
-      { title: "Change the ends of the scale", class: narrowed ? "fx-on" : null, "aria-label": "Range" },
+      { title: "Change the ends of the scale", class: changed ? "fx-on" : null, "aria-label": "Range" },
       "⇹",
     ),
     h(

@@ -1,7 +1,8 @@
 // A metric along the graph's order, and its distribution: what the strip and the histogram draw.
 
-import { FIRST_STEP, STEPS, positionIn, valueAt } from "./coloring.js";
+import { FIRST_STEP, STEPS } from "./coloring.js";
 import { severity } from "./modules.js";
+import { isPerfect, positionIn, anchorsOf, valueAt } from "./scales.js";
 
 /**
  * @typedef {{node: number, low: number, high: number, broken: boolean}} Bin
@@ -27,8 +28,9 @@ export function profileOf({ first, end }, { buckets, values, domain }, bins) {
       if (values[node] > bin.high) bin.high = values[node];
     }
   }
-  const place = (value, none) => (Number.isFinite(value) ? positionIn(value, domain) : none);
-  return out.map((bin) => bin && { ...bin, low: place(bin.low, 1), high: place(bin.high, 0) });
+  const place = ({ low, high }) =>
+    low > high ? { low: 1, high: 0 } : { low: positionIn(low, domain), high: positionIn(high, domain) };
+  return out.map((bin) => bin && { ...bin, ...place(bin) });
 }
 
 /** @param {{first: number, end: number}} pane @param {number} part 0 to 1 @param {import("./coloring.js").Coloring} coloring
@@ -58,7 +60,9 @@ export function nextMeasured({ first, end }, coloring, from, step) {
  * @returns {{count: number, from: number, to: number, withFrom: boolean, withTo: boolean}[]} from best to worst, or from
  *   low to high; withFrom, withTo: whether that end belongs to the bin
  */
-export function histogramOf({ counts, domain, own, better }) {
+export function histogramOf({ counts, domain, own, better, measure }) {
+  const least = own?.min ?? Infinity;
+  const most = isPerfect(Infinity, anchorsOf(measure)) ? Infinity : (own?.max ?? -Infinity);
   const falling = better === "higher";
   const edge = (step) => valueAt(falling ? 1 - step / STEPS : step / STEPS, domain);
   return Array.from({ length: STEPS }, (_, step) => {
@@ -67,8 +71,8 @@ export function histogramOf({ counts, domain, own, better }) {
     const [from, to] = falling ? [edge(step + 1), edge(step)] : [edge(step), edge(step + 1)];
     return {
       count,
-      from: lowest ? own.min : from,
-      to: highest ? own.max : to,
+      from: lowest ? least : from,
+      to: highest ? most : to,
       withFrom: lowest || !falling,
       withTo: highest || falling,
     };

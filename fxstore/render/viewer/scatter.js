@@ -1,6 +1,6 @@
 // A scatter plot of one metric in two panes: base against head. A click selects the node.
 
-import { positionIn } from "./coloring.js";
+import { positionIn } from "./scales.js";
 import { choice } from "./menu.js";
 import { formatted, grouped } from "./numbers.js";
 import { metricText } from "./metrictext.js";

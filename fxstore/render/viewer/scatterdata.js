@@ -1,7 +1,7 @@
 // A metric in two panes, node by node: what the scatter plot shows.
 
 import { counterpartsOf } from "./selection.js";
-import { positionIn } from "./coloring.js";
+import { positionIn } from "./scales.js";
 import { numberOf } from "./search.js";
 
 /** @typedef {{x: number, y: number, from: number, to: number}} Point values, and their nodes */
@@ -24,7 +24,7 @@ export function scatterOf(scene, coloring, base, head) {
 }
 
 /**
- * @param {Point[]} points @param {import("./coloring.js").Domain} domain @param {number} px @param {number} py 0 to 1
+ * @param {Point[]} points @param {import("./scales.js").Domain} domain @param {number} px @param {number} py 0 to 1
  * @returns {Point|null} the nearest
  */
 export function nearestPoint(points, domain, px, py) {

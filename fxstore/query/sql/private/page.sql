@@ -28,10 +28,14 @@ FROM _run_sync_sets(p_run) AS s ORDER BY s.sync_set, s.ordinal;
 -- One number per node, metric and overlay, aggregated as in _measured, that of the worst sample: is_shown; and the numbers of
 -- the first p_most samples, where there are several. A node that has none gives its reason.
 CREATE MACRO _page_values(p_run, p_most) AS TABLE
-WITH chosen AS (SELECT m.overlay, m.metric, min(m.scope_order) AS scope_order FROM _run_numbers(p_run) AS m GROUP BY ALL),
+WITH chosen AS (
+    SELECT m.overlay, m.metric, min(m.scope_order) AS scope_order,
+           CASE WHEN min(m.threshold) = max(m.threshold) THEN min(m.threshold) END AS threshold
+    FROM _run_numbers(p_run) AS m GROUP BY ALL
+),
 numbers AS MATERIALIZED (
     SELECT m.overlay_name, m.overlay, m.kind, m.unit, m.better, m.metric, m.ordinal, m.value,
-           coalesce(m.reason, m.status) AS reason, m.broken, m.cost, m.sample, m.sample_name, m.p10, m.p90, m.executions, m.cold
+           coalesce(m.reason, m.status) AS reason, m.broken, m.cost, m.sample, m.sample_name, m.p10, m.p90, m.executions, m.cold, c.threshold
     FROM _aggregated(p_run, NULL) AS m JOIN chosen AS c USING (overlay, metric, scope_order)
 ),
 turns AS (
@@ -47,7 +51,7 @@ placed AS (
 )
 SELECT n.overlay_name AS overlay, n.overlay AS number, n.kind, n.unit, n.better, n.metric,
        _nid(_key(p_run), n.ordinal) AS nid, n.value, n.reason, n.sample, n.sample_name, n.is_shown, n.is_sample, n.samples,
-       n.p10, n.p90, n.executions, n.cold
+       n.p10, n.p90, n.executions, n.cold, n.threshold
 FROM placed AS n WHERE n.is_shown OR n.is_sample
 ORDER BY number, n.metric, nid, n.sample;
 

@@ -1,24 +1,21 @@
-"""The page's palettes, read from the viewer's own file: a picture has the colours of the page."""
+"""The palettes: a picture has the colours of the page, which reads the same file."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from fxstore.colors.shared import shared
 from fxstore.errors import UsageError
-from fxstore.render.page import source
 
 THEMES: Final = ("light", "dark")
-_LITERAL: Final = re.compile(r"export const THEMES = (\{.*?\n\});", re.S)
 
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of one theme, as ``themes.js`` names them; each is ``#rrggbb``."""
+    """The colours of one theme, as ``colors.json`` names them; each is ``#rrggbb``."""
 
     name: str
     chrome: Mapping[str, str]
@@ -44,12 +41,10 @@ def palette(theme: str) -> Palette:
 
 @cache
 def _palettes() -> dict[str, Palette]:
-    found = _LITERAL.search(source("themes.js"))
-    assert found, "themes.js has no THEMES"
-    without_commas = re.sub(r",(\s*[}\]])", r"\1", found[1])
-    themes = json.loads(re.sub(r"^(\s*)(\w+):|(?<=[{,] )(\w+):", r'\1"\2\3":', without_commas, flags=re.M))
-    fields = tuple(Palette.__dataclass_fields__)
-    return {name: Palette(**{field: theme[field] for field in fields}) for name, theme in themes.items()}
+    return {
+        name: Palette(**{f: theme[f] for f in Palette.__dataclass_fields__})
+        for name, theme in shared()["themes"].items()
+    }
 
 
 def mixed(stops: Sequence[str], part: float) -> str:

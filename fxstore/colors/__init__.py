@@ -1,0 +1,1 @@
+"""What numbers look like: palettes, and scales that stand on what a metric means; on page, picture and export alike."""
