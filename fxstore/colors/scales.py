@@ -16,7 +16,7 @@ _MINUS: Final = "\u2212"
 _UNSAID: Final = frozenset({"1", "value"})
 _IDENTICAL: Final = "identical"
 _ROUNDING: Final = "equal up to rounding"
-_APART: Final = 0.2
+_APART: Final = 0.3
 """A tick nearer than this to that of the gate is left out."""
 
 
@@ -128,7 +128,7 @@ def standing(values: Mapping[int, float], measure: Measure, differ: Set[int] | N
     apart = sum(nid in differ for nid in perfect) if differ else 0
     alone = f"{measure.metric} {_number(float(scale.get('perfect', 0)))}"
     told = scale.get("word") or (_IDENTICAL if certain else alone)
-    found = [(told, len(perfect) - apart), (f"{alone}, yet not equal", apart), (_ROUNDING, close)]
+    found = [(told, len(perfect) - apart), (f"{alone}, not identical", apart), (_ROUNDING, close)]
     return [(text, count) for text, count in found if count]
 
 

@@ -56,8 +56,7 @@ function scale(h, coloring, style, actions) {
   bar.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
   const ends = endWords(domain, measure);
   const axis = h("span", { class: "fx-axis" }, bar, h("span", { class: "fx-ticks" }, ...places));
-  const letters = marks.reduce((sum, { text }) => sum + text.length, 0);
-  axis.style.minWidth = `${Math.max(LEAST_AXIS_LETTERS, letters + 2 * marks.length)}ch`;
+  axis.style.minWidth = `${lettersOf(marks)}ch`;
   if (actions) axis.prepend(histogram(h, coloring, actions.find));
   return h(
     "span",
@@ -69,6 +68,15 @@ function scale(h, coloring, style, actions) {
     actions && coloring.own && rangeEditor(h, coloring, actions.range),
     actions?.relative && coloring.anchored && coloring.own && relativeSwitch(h, coloring, actions.relative),
   );
+}
+
+/** @returns {number} as many letters as the axis must be wide so that no two of its numbers touch */
+function lettersOf(marks) {
+  const needs = marks.slice(1).map((mark, i) => {
+    const before = marks[i];
+    return (mark.at * mark.text.length + (1 - before.at) * before.text.length + 1) / (mark.at - before.at);
+  });
+  return Math.ceil(Math.max(LEAST_AXIS_LETTERS, ...needs));
 }
 
 /** From what the metric means to what this page's values span, and back. */

@@ -6,7 +6,7 @@ import { brief, formatted, isTime, UNSAID, withUnit } from "./numbers.js";
 
 const LOG_RATIO = 100;
 /** A tick nearer than this to that of the gate is left out. */
-const TICKS_APART = 0.2;
+const TICKS_APART = 0.3;
 
 /**
  * @typedef {{metric: string, unit: string|null, better: string|null, whole?: number|null, threshold?: number|null,
@@ -133,7 +133,7 @@ export function standingOf(values, measure, differ) {
   const told = scale.word ?? (scale.exact || differ ? "identical" : alone);
   const found = [
     [told, perfect - apart],
-    [`${alone}, yet not equal`, apart],
+    [`${alone}, not identical`, apart],
     ["equal up to rounding", close],
   ];
   return found.filter(([, count]) => count);
