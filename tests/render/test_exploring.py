@@ -139,7 +139,7 @@ def test_search_compares_metrics_and_the_histogram_asks_it(open_page: Open) -> N
     assert page.locator(".fx-search output").text_content() == f"{below} found"
     worst = page.locator(".fx-bin:not([title^='0 nodes'])").last
     worst.click()
-    assert page.locator(".fx-search input").input_value().startswith("cosine>=")
+    assert page.locator(".fx-search input").input_value().startswith("cosine>0.968377")
     assert worst.get_attribute("title").startswith(page.locator(".fx-search output").text_content().split()[0])
 
 
