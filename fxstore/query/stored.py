@@ -127,8 +127,8 @@ def node_values(store: Store, run_id: str, most_samples: int = 0) -> list[NodeVa
     for row in store.rows_of("_page_values", run_id, most_samples).to_pylist():
         key = (row["number"], row["metric"])
         if key not in found:
-            about = (row[k] for k in ("number", "kind", "unit", "better"))
-            found[key] = NodeValues(row["overlay"], row["metric"], *about, threshold=row["threshold"])
+            about = {name: row[name] for name in ("number", "kind", "unit", "better", "threshold")}
+            found[key] = NodeValues(row["overlay"], row["metric"], **about)
         one = found[key]
         one.all_samples = max(one.all_samples, row["samples"])
         if row["is_shown"]:

@@ -15,7 +15,7 @@ from fxstore.colors.palettes import palette
 from fxstore.errors import QueryError, UsageError
 from fxstore.model_explorer import validate
 from fxstore.model_explorer.collection import Collection
-from fxstore.model_explorer.node_data import Values, node_data
+from fxstore.model_explorer.overlays import Values, node_data
 from tests.conftest import Demo
 from tests.model_explorer.judge import Judge
 from tests.model_explorer.sources import NASTY
