@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+from typing import Final
+
+_MOST_NEAR: Final = 3
+_SHORTEST_PART: Final = 3
 
 
 class FxstoreError(Exception):
@@ -19,6 +22,8 @@ class FxstoreError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+        if hint:  # so that a traceback shows it, in a notebook and in a log, too
+            self.add_note(hint)
 
 
 class UsageError(FxstoreError):
@@ -48,5 +53,48 @@ class MissingExtraError(FxstoreError):
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Returns a hint that names the nearest known names, or None where none is near."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    return f"did you mean {', '.join(repr(n) for n in near)}?" if near else None
+    near = near_names(name, known)
+    return f"did you mean {', '.join(map(repr, near))}?" if near else None
+
+
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """Returns the known names that a name may be a slip of, the nearest first, at most three.
+
+    A slip is at most one edit of a name of 2 to 4 characters, two of up to 8, else three; or a name that was not
+    written to its end (``conv`` for ``conv2d``), or beyond it (``cosine_similarity`` for ``cosine``).
+    """
+    asked = name.casefold()
+    most = 0 if len(asked) < 2 else 1 if len(asked) < 5 else 2 if len(asked) < 9 else 3
+    ranked = []
+    for place, one in enumerate(dict.fromkeys(known)):
+        other = one.casefold()
+        distance = _edits(asked, other, most)
+        if distance is None and min(len(asked), len(other)) >= _SHORTEST_PART and _is_part(asked, other):
+            distance = most + abs(len(asked) - len(other))
+        if distance is not None:
+            ranked.append((distance, place, one))
+    return [one for _, _, one in sorted(ranked)[:_MOST_NEAR]]
+
+
+def _is_part(a: str, b: str) -> bool:
+    short, long = sorted((a, b), key=len)
+    return long.startswith(short) or long.endswith(("_" + short, "." + short, "-" + short))
+
+
+def _edits(a: str, b: str, most: int) -> int | None:
+    """Returns how many characters must be added, left out, replaced or swapped with the next; None beyond ``most``."""
+    if abs(len(a) - len(b)) > most:
+        return None
+    before: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, left in enumerate(a, 1):
+        row = [i]
+        for j, right in enumerate(b, 1):
+            cost = min(last[j] + 1, row[-1] + 1, last[j - 1] + (left != right))
+            if i > 1 and j > 1 and left == b[j - 2] and a[i - 2] == right:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return None
+        before, last = last, row
+    return last[-1] if last[-1] <= most else None

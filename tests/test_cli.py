@@ -65,7 +65,7 @@ def test_a_result_is_rendered_beside_its_rows(store: Path, capsys: pytest.Captur
     assert Path("out.html").stat().st_size > 1000
     capsys.readouterr()
     assert run(["sql", "SELECT count(*) AS n FROM nodes", "--compare", "none.html"]) != 0
-    assert "add nid to the SELECT" in capsys.readouterr().err
+    assert "add list(nid) to the SELECT" in capsys.readouterr().err
     assert not Path("none.html").exists()
 
 

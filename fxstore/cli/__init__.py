@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 import click
 
-from fxstore.errors import FxstoreError
+from fxstore.errors import FxstoreError, UsageError, nearest
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -44,9 +44,11 @@ class _Verbs(click.Group):
         "measure": "measure",
         "merge": "maintain",
         "metric-diff": "across",
+        "metrics": "listings",
         "model-explorer": "model_explorer",
         "neighbourhood": "questions",
         "op-counts": "across",
+        "overlays": "listings",
         "runs": "listings",
         "same-operator": "across",
         "schema": "listings",
@@ -73,9 +75,18 @@ class _Verbs(click.Group):
         ],
         "Runs against runs": ["diff", "metric-diff", "check"],
         "Show": ["compare", "export", "model-explorer", "validate"],
-        "SQL and what is there": ["sql", "schema", "runs", "stages", "mcp"],
+        "SQL and what is there": ["sql", "schema", "runs", "stages", "metrics", "overlays", "mcp"],
         "Keep": ["merge", "compact", "gc", "verify"],
     }  # fmt: skip
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        verb = args[0]
+        if verb not in self.homes and not verb.startswith("-"):
+            hint = nearest(verb.replace("_", "-"), self.homes) or "fxstore --help lists the verbs"
+            raise UsageError(f"there is no verb {verb!r}", hint=hint)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(self.homes)

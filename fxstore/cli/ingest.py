@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fxstore.cli import options
-from fxstore.errors import UsageError
+from fxstore.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from fxstore.ingest.adapters import Ingested
@@ -85,9 +85,9 @@ def _runs(sources: Iterable[str], given: dict[str, Any]) -> list[tuple[str, Inge
         elif runs:
             runs[-1] = (runs[-1][0], runs[-1][1].with_overlays(found.overlays))
         else:
-            raise UsageError(f"{source} holds numbers alone", hint="name the source of their graphs before it")
+            hint = f"pass the file with the graphs first: fxstore ingest GRAPHS {source}"
+            raise UsageError(f"{source} has numbers but no graph", hint=hint)
     if unused:
-        raise UsageError(
-            f"no source takes the option {min(unused)!r}", hint="the documentation of its adapter says what it takes"
-        )
+        hint = nearest(min(unused), adapters.known_options()) or "fxstore adapters lists what they take"
+        raise UsageError(f"no source takes the option {min(unused)!r}", hint=hint)
     return runs

@@ -30,6 +30,22 @@ def stages(store: Store, run: str | None) -> Result:
     return store.stages(run)
 
 
+@click.command()
+@answering
+@click.argument("run", required=False)
+def metrics(store: Store, run: str | None) -> Result:
+    """Lists the metrics of RUN (default: the latest), with the overlays, stages and scopes that have them."""
+    return store.metrics(run)
+
+
+@click.command()
+@answering
+@click.argument("run", required=False)
+def overlays(store: Store, run: str | None) -> Result:
+    """Lists the overlays of RUN (default: the latest), with their metrics and stages."""
+    return store.overlays(run)
+
+
 @click.command(cls=limits.Limited)
 @limits.limited
 @options.store

@@ -93,6 +93,8 @@ def _rows(result: Result) -> dict[str, Any]:
     said: dict[str, Any] = {"columns": result.columns, "rows": rows, "row_count": len(result)}
     if result.coverage is not None:
         said["coverage"] = str(result.coverage)
+    if result.hint is not None:
+        said["hint"] = result.hint
     return said
 
 

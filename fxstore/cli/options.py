@@ -107,6 +107,8 @@ def show(result: Result, form: str | None, page: Path | None, force: bool) -> No
     sys.stdout.flush()
     if result.coverage is not None and style != "box":
         click.echo(str(result.coverage), err=True)
+    if result.hint is not None:
+        click.echo(f"fxstore: no row: {result.hint}", err=True)
     if page is not None:
         save(result.compare(), page, force)
 

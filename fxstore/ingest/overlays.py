@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.errors import nearest
+from fxstore.errors import UsageError, nearest
 from fxstore.kinds import kind_of
 from fxstore.metrics.definitions import known_better
 from fxstore.records import Graph, Overlay, Stage
@@ -139,6 +139,15 @@ class RunNodes:
         where = dict.fromkeys(_where(place) for place, _ in found)
         return f"names several nodes: in {', '.join(list(where)[:_LONGEST_LIST])}"
 
+    def check_asked(self, asked: Mapping[str, Set[str | None]]) -> None:
+        """Raises a UsageError where all rows are said to be in one stage, or method, that the run has not."""
+        for what, names in asked.items():
+            known = [place.stage.name if what == "stage" else place.graph.method for place in self.places]
+            name = next(iter(names)) if len(names) == 1 else None
+            if name is not None and known and self.called.get(name, name) not in known:
+                there = ", ".join(map(repr, dict.fromkeys(known)))
+                raise UsageError(f"the run has no {what} {name!r}", hint=nearest(name, known) or f"there is {there}")
+
     def nearest(self, node: str, stage: str | None = None, method: str | None = None) -> str | None:
         """Returns a hint with the nearest names, or None."""
         return nearest(node, self._named(self.called.get(stage, stage), method, None))
@@ -209,6 +218,7 @@ class NodeOverlay:
         kind = kind_of(self.kind)
         better = self.better or kind.better
         columns = self.rows.to_pydict()
+        run.check_asked({what: set(columns[what]) for what in ("stage", "method")})
         where = list(zip(*(columns[key] for key in ("node", "stage", "method", "path")), strict=True))
         found = {key: run.find(*key) for key in dict.fromkeys(where) if key[0] is not None}
         reasons = {key: lost.note(key, why) for key, why in found.items() if isinstance(why, str)}

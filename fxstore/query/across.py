@@ -21,8 +21,6 @@ class Store(session.Store):
         Raises:
             QueryError: A run does not exist.
         """
-        for run in (base, head):
-            self.run(run)
         return self._call("run_diff", [base, head])
 
     def metric_diff(
@@ -40,9 +38,6 @@ class Store(session.Store):
         Raises:
             QueryError: A run does not exist, or does not have the metric or the sample.
         """
-        for run in (base, head):
-            self._check_metric(metric, run, overlay=overlay)
-            self._check_sample(sample, run)
         return self._call("metric_diff", [base, head, metric], overlay=overlay, sample=sample)
 
     def check(self, base: str, head: str, rules: Sequence[str]) -> Check:
@@ -67,7 +62,6 @@ class Store(session.Store):
         Raises:
             QueryError: There is no such run or stage.
         """
-        self._check_stage(stage, run)
         return self._call("op_counts", [], run=run, stage=stage)
 
     def fallback(self, run: str | None = None, stage: str | None = None, overlay: str | None = None) -> Result:
@@ -76,7 +70,6 @@ class Store(session.Store):
         Raises:
             QueryError: There is no such run or stage.
         """
-        self._check_stage(stage, run)
         return self._call("fallback", [], run=run, stage=stage, overlay=overlay)
 
     def stage_errors(
@@ -95,8 +88,6 @@ class Store(session.Store):
         Raises:
             QueryError: The run has no such metric or sample.
         """
-        self._check_metric(metric, run)
-        self._check_sample(sample, run)
         return self._call("stage_errors", [metric, threshold], run=run, scope=scope, sample=sample)
 
     def history(
@@ -113,7 +104,6 @@ class Store(session.Store):
         Raises:
             QueryError: The run has no such stage, or the stage no such node.
         """
-        self._check_node(stage, node, run)
         return self._call("history", [stage, node, metric], run=run, method=method, path=path)
 
     def first_broken(
@@ -131,7 +121,6 @@ class Store(session.Store):
         Raises:
             QueryError: The run has no such stage, or the stage no such node.
         """
-        self._check_node(stage, node, run)
         return self._call("first_broken", [stage, node, metric, threshold], run=run, method=method, path=path)
 
     def same_operator(self, operator: str) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -13,7 +13,7 @@ import numpy as np
 
 from fxstore.errors import QueryError, StoreError
 from fxstore.query import guard, library
-from fxstore.query.completion import with_nodes
+from fxstore.query.completion import NODE_IS_LAST
 from fxstore.query.engine import Engine
 from fxstore.query.hints import literal
 from fxstore.query.limits import Limited
@@ -97,8 +97,8 @@ class Asking:
         if timeout is not None or memory_mb is not None:
             return self.limited(timeout, memory_mb).sql(query, params)
         engine = self._current()
-        checked = engine.reading(lambda: guard.check(engine, query, params))
-        return self._result(checked, params, query, lambda: with_nodes(query, lambda text: self.sql(text, params)))
+        checked = engine.reading(lambda: guard.check(engine, query, params, self._check_call))
+        return self._result(checked, params, query, lambda: self._why_empty(checked.terms))
 
     def limited(self, timeout: float | None = None, memory_mb: int | None = None) -> Limited:
         """Returns what asks this store within limits: ``store.limited(timeout=5).worst("cosine")``.
@@ -169,12 +169,20 @@ class Asking:
         self._check_open()
         params = {f"a{i}": value for i, value in enumerate(required)}
         given = {name: value for name, value in optional.items() if value is not None}
+        self._check_call(macro, dict(zip(library.parameters(macro), required, strict=False)) | given)
         arguments = ", ".join([*(f"${name}" for name in params), *(f"{name} := ${name}" for name in given)])
         shown = ", ".join([*map(literal, required), *(f"{name} := {literal(value)}" for name, value in given.items())])
         params |= given
         coverage = f"FROM _coverage_of_{macro}({arguments})" if macro in guard.RANKINGS else None
         checked = guard.Checked(f"FROM {macro}({arguments})", coverage, tuple(params), gives_few=True)
         return self._result(checked, params, f"FROM {macro}({shown})")
+
+    def _check_call(self, macro: str, asked: Mapping[str, object]) -> None:
+        """Raises where an argument of a macro names what this store has not."""
+
+    def _why_empty(self, terms: Iterable[tuple[str, str]]) -> str | None:
+        """Returns a hint for an empty answer whose conditions name what this store has not; or None."""
+        return None
 
     def _finished(self, result: Result) -> Result:
         """Returns the result as this store hands it out."""
@@ -185,17 +193,28 @@ class Asking:
         checked: guard.Checked,
         params: Params | None,
         shown: str,
-        complete: Callable[[], pa.Table | None] = lambda: None,
+        why_empty: Callable[[], str | None] = lambda: None,
     ) -> Result:
         return self._finished(
             Result(
                 shown,
-                lambda: self._read(checked.text, params, checked.gives_few),
+                lambda: self._rows(checked, params),
                 self._known_nodes,
                 lambda: self._coverage(checked, params),
-                complete,
+                checked.unnamed,
+                why_empty,
             )
         )
+
+    def _rows(self, checked: guard.Checked, params: Params | None) -> pa.Table:
+        """Runs a checked statement, with the node of each row where that can be added: from one and the same answer."""
+        if checked.completed is not None:
+            try:
+                table = self._read(checked.completed, params, checked.gives_few)
+                return table.replace_schema_metadata({NODE_IS_LAST: b""})
+            except QueryError:  # its relation has no nid, or its rows are groups: as it was asked, then
+                pass
+        return self._read(checked.text, params, checked.gives_few)
 
     def _coverage(self, checked: guard.Checked, params: Params | None) -> Coverage | None:
         if checked.coverage is None:

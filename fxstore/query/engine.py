@@ -173,15 +173,16 @@ class Engine:
         """Runs one statement; the caller holds the lock and has checked the statement."""
         return self._connection.execute(query, params).fetchall()
 
-    def bind(self, query: str, params: Any = None) -> None:
-        """Binds one query as a subquery, as far as its names and types; the caller holds the lock.
+    def bind(self, query: str, params: Any = None) -> list[tuple[str, str]]:
+        """Binds one query as a subquery and returns its columns, each with its type; the caller holds the lock.
 
         Raises:
             duckdb.Error: It does not bind.
         """
         self._kept.take_in()
-        self.rows(f"DESCRIBE SELECT * FROM (\n{query}\n) AS asked", params)
+        columns = self.rows(f"DESCRIBE SELECT * FROM (\n{query}\n) AS asked", params)
         self._kept.forget()
+        return [(str(name), str(kind)) for name, kind, *_ in columns]
 
     def arrow(self, query: str, params: Any = None) -> pa.Table:
         """Runs one query, its rows not copied; the caller holds the lock and has checked the statement."""

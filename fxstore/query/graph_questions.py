@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fxstore.errors import QueryError, UsageError
-from fxstore.query import guard, hints
+from fxstore.query import guard
 from fxstore.query.hints import literal
 from fxstore.query.motif_sql import Statement
 from fxstore.query.named import Named
@@ -71,11 +70,6 @@ class GraphQuestions(Named):
         Raises:
             QueryError: The run has no such stage, or no such module.
         """
-        found = self._check_stage(stage, run)
-        modules = self._held("_held_modules", found.run_id)["module"].to_pylist()
-        if not any(known == module or known.startswith(f"{module}.") for known in modules):
-            hint = hints.among(module, modules, "SELECT DISTINCT module_path FROM nodes")
-            raise QueryError(f"run {found.name!r} has no module {module!r}", hint=hint)
         return self._call("subgraph", [module], run=run, stage=stage)
 
     def match(self, pattern: str, stage: str | None = None, run: str | None = None, nested: bool = False) -> Result:
@@ -93,22 +87,23 @@ class GraphQuestions(Named):
             QueryError: The text is no pattern, or the run has no such stage or metric.
         """
         statement = Statement(pattern, nested)
-        found = self._check_stage(stage, run)
-        for metric in statement.metrics:
-            self._check_metric(metric, run, stage)
+        for metric in statement.metrics or (None,):
+            self._check_call("match", {"metric": metric, "stage": stage, "run": run})
+        found = self.existing_run(run)
         params = {"run": found.run_id, "stage": stage, **statement.params}
         given = {"stage": stage, "run": run, "nested": nested or None}
         options = "".join(f", {name} := {literal(value)}" for name, value in given.items() if value is not None)
-        return self._result(
-            guard.Checked(statement.text, gives_few=True), params, f"match({literal(pattern)}{options})"
-        )
+        shown = f"match({literal(pattern)}{options})"
+        terms = [("op_type", kind) for kind in statement.kinds]
+
+        def why_empty() -> str:
+            apart = "each operator of the pattern is there, but nowhere connected so, with these conditions"
+            return self._why_empty(terms, found, stage) or apart
+
+        return self._result(guard.Checked(statement.text, gives_few=True), params, shown, why_empty)
 
     def _around(self, macro: str, nid: int, hops: int | None) -> Result:
-        if hops is not None and (type(hops) is not int or hops < 1):
-            raise UsageError(f"hops must be a whole number from 1, not {hops!r}")
-        self._check_nids(nid)
         return self._call(macro, [nid], hops=hops)
 
     def _of_two(self, macro: str, a: int, b: int) -> Result:
-        self._check_nids(a, b)
         return self._call(macro, [a, b])

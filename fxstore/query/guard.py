@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import duckdb
 
 from fxstore.errors import QueryError, nearest
-from fxstore.query import functions, hints, kept, library
+from fxstore.query import calls, completion, functions, hints, kept, library
 from fxstore.query.engine import MACROS, RELATIONS, Engine
 
 _LISTS: Final = "`fxstore schema` prints the relations, columns and macros that can be asked"
@@ -52,6 +52,9 @@ class Checked:
         text: The statement, without a semicolon.
         coverage: The statement that counts what its one call of ``worst`` or ``first_bad`` could have ranked, or None.
         coverage_params: Names of that statement's parameters.
+        completed: The statement with the node of each row as a last column, or None.
+        unnamed: Why there is no such column, and what to type; None where nothing is known of it.
+        terms: The texts that it compares stages, metrics and operators with, ``*`` for any characters.
         gives_few: Whether binding it costs more than copying its rows.
     """
 
@@ -59,6 +62,9 @@ class Checked:
     coverage: str | None = None
     coverage_params: tuple[str, ...] = ()
     gives_few: bool = False
+    completed: str | None = None
+    unnamed: str | None = None
+    terms: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
@@ -75,8 +81,16 @@ class _Found:
     shows: list[dict[str, Any]] = field(default_factory=list)
 
 
-def check(engine: Engine, query: str, params: Any = None) -> Checked:
+def check(
+    engine: Engine,
+    query: str,
+    params: Any = None,
+    check_call: Callable[[str, Mapping[str, object]], None] = lambda macro, asked: None,
+) -> Checked:
     """Returns the statement if it only reads this store; the caller holds the engine's lock.
+
+    Args:
+        check_call: Raises where a macro is called with what the store has not.
 
     Raises:
         QueryError: It is not exactly one SELECT (or EXPLAIN of one), names what is no relation of the store, or does
@@ -91,12 +105,23 @@ def check(engine: Engine, query: str, params: Any = None) -> Checked:
     _load(engine, found)
     if not found.shows:
         _second_opinion(inner)
+    for item in found.table_functions:
+        if (macro := _path(item["function"])[-1]) in MACROS:
+            check_call(macro, calls.asked_of(macro, item["function"]["arguments"], params))
     try:
-        engine.bind(inner, params)
+        columns = engine.bind(inner, params)
     except duckdb.Error as error:
         raise explain(engine, error) from error
     called = {_path(item["function"])[-1] for item in found.table_functions}
-    return Checked(text, *_coverage(engine, tree, found), gives_few=not found.tables and called <= set(MACROS))
+    is_named = ("nid", "BIGINT") in columns or text is not inner or bool(found.shows)
+    return Checked(
+        text,
+        *_coverage(engine, tree, found),
+        gives_few=not found.tables and called <= set(MACROS),
+        completed=None if is_named else completion.with_nid(engine, tree),
+        unnamed=None if is_named else completion.why_not(tree),
+        terms=tuple(calls.compared(_dicts(tree), params)),
+    )
 
 
 def _coverage(engine: Engine, tree: Any, found: _Found) -> tuple[str | None, tuple[str, ...]]:

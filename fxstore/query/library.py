@@ -13,6 +13,7 @@ from fxstore import schema
 from fxstore.vocabulary import Evidence
 
 _DEFINES: Final = re.compile(r"^CREATE (VIEW|MACRO|TABLE) (\w+)", re.M)
+_HEADS: Final = re.compile(r"^CREATE MACRO (\w+)\((.*)\) AS TABLE$", re.M)
 _NO_CODE: Final = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _USES: Final = re.compile(r"\b(?:FROM|JOIN)\s+(?:main\.)?(\w+)|\b(\w+)\(|\b(_\w+)\b", re.I)
 
@@ -57,6 +58,18 @@ def _vocabulary() -> str:
     """Returns the macros that know the words of :mod:`fxstore.vocabulary`."""
     ranks = " ".join(f"WHEN '{word}' THEN {rank}" for rank, word in enumerate(Evidence, 1))
     return f"CREATE MACRO _strength(evidence) AS CASE evidence {ranks} ELSE {len(Evidence) + 1} END;"
+
+
+def arguments(macro: str) -> str:
+    """Returns the arguments of a table macro with their defaults, as SQL."""
+    return str(dict(_HEADS.findall(modules()[macro].text))[macro])
+
+
+@cache
+def parameters(macro: str) -> dict[str, bool]:
+    """Returns the names of a table macro's arguments, in order, and whether each must be given."""
+    named = (one.partition(":=") for one in arguments(macro).split(","))
+    return {name.strip(): not default for name, default, _ in named}
 
 
 def uses(text: str) -> frozenset[str]:

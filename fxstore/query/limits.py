@@ -17,7 +17,7 @@ QUESTIONS: Final = frozenset({
     "sql", "worst", "first_bad", "sync", "sync_nid", "trace", "ancestors", "descendants", "neighbourhood",
     "nodes_between", "shortest_path", "common_ancestors", "subgraph", "match", "run_diff", "metric_diff", "op_counts",
     "fallback", "history", "first_broken", "same_operator", "stage_errors", "runs",
-    "stages",
+    "stages", "metrics", "overlays",
 })  # fmt: skip
 
 
@@ -49,7 +49,14 @@ class Limited:
             answer = _Answer(lambda: worker.fetch(self._path, question, arguments, named, *self._limits))
             given = [*map(literal, arguments), *(f"{name} := {literal(value)}" for name, value in named.items())]
             shown = str(arguments[0]) if question == "sql" else f"{question}({', '.join(given)})"
-            return self._finished(Result(shown, lambda: answer.said[0], self._known_nodes, lambda: answer.said[1]))
+            told = Result(
+                shown,
+                lambda: answer.said[0],
+                self._known_nodes,
+                lambda: answer.said[1],
+                why_empty=lambda: answer.said[2],
+            )
+            return self._finished(told)
 
         return ask
 
@@ -57,9 +64,9 @@ class Limited:
 class _Answer:
     """Rows and coverage of one question, asked once."""
 
-    def __init__(self, fetch: Callable[[], tuple[pa.Table, Coverage | None]]) -> None:
+    def __init__(self, fetch: Callable[[], tuple[pa.Table, Coverage | None, str | None]]) -> None:
         self._fetch = fetch
 
     @cached_property
-    def said(self) -> tuple[pa.Table, Coverage | None]:
+    def said(self) -> tuple[pa.Table, Coverage | None, str | None]:
         return self._fetch()

@@ -17,11 +17,13 @@ class Statement:
         text: The SQL; its parameters are ``run``, ``stage`` and those in ``params``.
         params: The texts and numbers of the pattern.
         metrics: Names of the metrics that its conditions ask for.
+        kinds: The operators that it asks for, with ``*`` in them.
     """
 
     def __init__(self, pattern: str, nested: bool = False) -> None:
         self.params: dict[str, object] = {}
         self.metrics: dict[str, str] = {}
+        self.kinds: dict[str, None] = {}
         selects = [self._select(shape) for shape in parse(pattern)]
         parts = [
             f"uses AS (FROM {'_run_nested_uses' if nested else '_run_uses'}($run))",
@@ -59,6 +61,7 @@ class Statement:
 
     def _of_step(self, shape: Shape, number: int) -> list[str]:
         step, table = shape.steps[number], f"n{number}"
+        self.kinds[step.kind] = None
         terms = [f"{_KIND.format(table)} GLOB {self._bound(step.kind)}", f"($stage IS NULL OR {table}.stage = $stage)"]
         return terms + [self._condition(condition, table) for condition in step.conditions]
 

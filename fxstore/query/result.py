@@ -15,6 +15,7 @@ import pyarrow as pa
 from fxstore import tables
 from fxstore.errors import FxstoreError, QueryError
 from fxstore.query import text
+from fxstore.query.completion import NODE_IS_LAST, TO_ANY
 
 if TYPE_CHECKING:
     from fxstore.render.page import Page
@@ -96,21 +97,34 @@ class Result:
         fetch: Callable[[], pa.Table],
         known_nodes: Callable[[], KnownNodes],
         cover: Callable[[], Coverage | None] = lambda: None,
-        complete: Callable[[], pa.Table | None] = lambda: None,
+        unnamed: str | None = None,
+        why_empty: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.query = query
         self._fetch = fetch
         self._known_nodes = known_nodes
         self._cover = cover
-        self._complete = complete
+        self._unnamed = unnamed
+        self._why_empty = why_empty
 
     def rows_from(self, table: pa.Table) -> None:
         """Takes rows that need no statement."""
         self._fetch = lambda: table
 
     @cached_property
+    def fetched(self) -> pa.Table:
+        """The rows as they were fetched: with the node of each as a last column, where that could be added."""
+        return self._fetch()
+
+    @property
+    def _has_nodes(self) -> bool:
+        return NODE_IS_LAST in (self.fetched.schema.metadata or {})
+
+    @cached_property
     def _table(self) -> pa.Table:
-        table = self._fetch()
+        table = self.fetched
+        if self._has_nodes:
+            table = table.select(range(table.num_columns - 1)).replace_schema_metadata(None)
         return table.rename_columns(_distinct(table.column_names))
 
     @cached_property
@@ -126,6 +140,11 @@ class Result:
     def coverage(self) -> Coverage | None:
         """How many nodes were measured, where the query ranks nodes (``worst``, ``first_bad``); else None."""
         return self._cover()
+
+    @cached_property
+    def hint(self) -> str | None:
+        """Why an empty answer may be empty, such as a name in a condition that nothing has; else None."""
+        return None if len(self) else self._why_empty()
 
     def arrow(self) -> pa.Table:
         """Returns the rows as an Arrow table."""
@@ -167,6 +186,8 @@ class Result:
         print(text.box(self.columns, self._rows), file=file)
         if self.coverage is not None:
             print(self.coverage, file=file)
+        if self.hint is not None:
+            print(self.hint, file=file)
 
     def compare(self, **options: Any) -> Page:
         """Returns the page with the nodes that the result names highlighted; options as in ``Store.compare``.
@@ -205,14 +226,10 @@ class Result:
 
     @cached_property
     def _added(self) -> list[list[int]] | None:
-        """The node of each row, where the query can be completed and gives the very same rows then; else None."""
-        completed = self._complete()
-        if completed is None or completed.num_columns != self._table.num_columns + 1:
-            return None
-        *own, last = range(completed.num_columns)
-        # By their texts: NaN is not equal to itself.
-        same = repr(text.rows_of(completed.select(own))) == repr(self._rows)
-        return _lists(completed.column(last)) if same else None
+        """The node of each row, where the query could be completed by it; else None."""
+        nodes = self.fetched.column(-1) if self._has_nodes else None
+        numbers = _integers(nodes) if nodes is not None else None
+        return _lists(nodes) if numbers is not None and self._known_nodes().holds(numbers) else None
 
     def row_nids(self) -> list[list[int]]:
         """Returns the nodes that each row names, in the order of its columns, each once.
@@ -235,7 +252,7 @@ class Result:
         if len(self) and not self.node_columns and self._added is None:
             raise QueryError(
                 "the result names no node: no column of it holds nids",
-                hint="add nid to the SELECT (or src_nid, list(nid), any_value(nid))",
+                hint=self._unnamed or TO_ANY,
             )
         return list(dict.fromkeys(nid for row in self.row_nids() for nid in row))
 

@@ -11,7 +11,6 @@ from fxstore.errors import QueryError
 from fxstore.query import hints, library
 from fxstore.query.engine import MACROS, RELATIONS, Engine
 
-_HEADS = re.compile(r"^CREATE MACRO (\w+)\((.*)\) AS TABLE$", re.M)
 _EXAMPLE = re.compile(r"\s*Example: (.*)\Z", re.S)
 
 
@@ -80,12 +79,11 @@ def _views(engine: Engine) -> dict[str, Relation]:
 
 
 def _macros(engine: Engine) -> dict[str, Relation]:
-    arguments = dict(pair for name in MACROS for pair in _HEADS.findall(library.modules()[name].text))
     found = {}
     for name, comment in engine.rows("FROM _catalog_macros()"):
         example = _EXAMPLE.search(comment)
         said = _EXAMPLE.sub("", comment)
-        found[name] = Relation(name, "macro", arguments[name], said, example=example[1] if example else "")
+        found[name] = Relation(name, "macro", library.arguments(name), said, example=example[1] if example else "")
     return found
 
 

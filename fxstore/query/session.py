@@ -46,8 +46,6 @@ class Store(GraphQuestions):
         Raises:
             QueryError: The run has no such metric, stage, overlay or sample.
         """
-        self._check_metric(metric, run, stage, overlay)
-        self._check_sample(sample, run)
         asked = {"run": run, "stage": stage, "overlay": overlay, "scope": scope, "sample": sample}
         return self._call("worst", [metric], n=n, **asked)
 
@@ -71,8 +69,6 @@ class Store(GraphQuestions):
         Raises:
             QueryError: The run has no such metric, overlay or sample.
         """
-        self._check_metric(metric, run, None, overlay)
-        self._check_sample(sample, run)
         asked = {"run": run, "overlay": overlay, "scope": scope, "sample": sample}
         return self._call("first_bad", [metric, threshold], **asked)
 
@@ -84,7 +80,6 @@ class Store(GraphQuestions):
         Raises:
             QueryError: The run has no such stage, or the stage no such node.
         """
-        self._check_node(stage, node, run)
         return self._call("sync", [stage, node], run=run, method=method, path=path)
 
     def sync_nid(self, nid: int) -> Result:
@@ -93,7 +88,6 @@ class Store(GraphQuestions):
         Raises:
             QueryError: No node has that nid.
         """
-        self._check_nids(nid)
         return self._call("sync_nid", [nid])
 
     def trace(
@@ -104,7 +98,6 @@ class Store(GraphQuestions):
         Raises:
             QueryError: The run has no such stage, or the stage no such node.
         """
-        self._check_node(stage, node, run)
         return self._call("trace", [stage, node], run=run, method=method, path=path)
 
     def runs(self) -> Result:
@@ -115,6 +108,25 @@ class Store(GraphQuestions):
         """Returns the stages of a run, of the latest one by default."""
         found = self.run(run)
         return self._own(f"FROM stages WHERE run_id = {literal(found.run_id if found else '')}")
+
+    def metrics(self, run: str | None = None) -> Result:
+        """Returns what a run has numbers of: one row per metric, overlay, stage and scope, newest overlay first.
+
+        Returns:
+            metric, overlay, stage, scope, samples, better, unit, count (numbers and texts there are) and worst.
+
+        Raises:
+            QueryError: There is no such run.
+        """
+        return self._own(f"FROM _metrics_of({literal(self.existing_run(run).run_id)})")
+
+    def overlays(self, run: str | None = None) -> Result:
+        """Returns one row per overlay of a run, newest first, with its metrics and the stages that it lies on.
+
+        Raises:
+            QueryError: There is no such run.
+        """
+        return self._own(f"FROM _overlays_of({literal(self.existing_run(run).run_id)})")
 
     def schema(self, relation: str | None = None) -> schema.Schema:
         """Returns the relations with their comments, or one of them.

@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from fxstore.errors import FxstoreError, QueryError, UsageError
+from fxstore.query.completion import NODE_IS_LAST
 from fxstore.query.result import Coverage, Result
 
 _COVERAGE: Final = b"fxstore.coverage"
@@ -32,8 +33,8 @@ def fetch(
     named: Mapping[str, Any],
     timeout: float | None,
     memory_mb: int | None,
-) -> tuple[pa.Table, Coverage | None]:
-    """Returns the rows and the coverage of a question to the store at a path, asked within limits in another process.
+) -> tuple[pa.Table, Coverage | None, str | None]:
+    """Returns the rows, coverage and hint of a question to the store at a path, asked within limits in another process.
 
     Args:
         question: Name of the store's method, with its arguments after it.
@@ -57,8 +58,9 @@ def fetch(
     if done.returncode == 0:
         with pa.ipc.open_stream(done.stdout) as reader:
             table = reader.read_all()
-        coverage = json.loads((table.schema.metadata or {}).get(_COVERAGE, b"null"))
-        return table.replace_schema_metadata(None), coverage and Coverage(**coverage)
+        coverage, hint = json.loads((table.schema.metadata or {}).get(_COVERAGE, b"[null, null]"))
+        kept = {NODE_IS_LAST: b""} if NODE_IS_LAST in (table.schema.metadata or {}) else None
+        return table.replace_schema_metadata(kept), coverage and Coverage(**coverage), hint
     raise _error(done.stderr.decode("utf-8", "replace"), memory_mb)
 
 
@@ -92,8 +94,9 @@ def _answer(path: str, question: str, arguments: list[Any], named: dict[str, Any
         if memory_mb is not None:
             bound_memory(memory_mb)
         result: Result = getattr(store, question)(*arguments, **named)
-        coverage = json.dumps(result.coverage and asdict(result.coverage))
-        return result.arrow().replace_schema_metadata({_COVERAGE: coverage})
+        coverage = json.dumps([result.coverage and asdict(result.coverage), result.hint])
+        table = result.fetched
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), _COVERAGE: coverage})
 
 
 def bound_memory(memory_mb: int) -> None:

@@ -269,7 +269,7 @@ def _runnable_after(run: OpenRun, reference: str, sides: dict[str, Side]) -> lis
         try:
             sides[stage.name] = run.side(stage.name)
         except UsageError as error:
-            _log.warning("left out of the measurement: %s", error)
+            _log.warning("left out of the measurement: %s", f"{error} ({error.hint})" if error.hint else error)
         else:
             found.append(stage.name)
     if not found:

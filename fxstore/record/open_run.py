@@ -116,12 +116,12 @@ class OpenRun:
         """Notes what is missing, and makes the run ``partial``; raises the error where recording is strict."""
         if self.strict:
             raise error
-        self.note(f"{what}: {error}")
+        self.note(f"{what}: {error}", getattr(error, "hint", None))
         self.status = "partial"
 
-    def note(self, line: str) -> None:
-        """Keeps a line for whoever records, and logs it."""
-        _log.warning("%s", line)
+    def note(self, line: str, hint: str | None = None) -> None:
+        """Keeps a line with the run; the log says what to do, too."""
+        _log.warning("%s", f"{line} ({hint})" if hint else line)
         self.notes.append(line)
 
     def lay_overlays(self, *, strict: bool | None = None) -> None:

@@ -92,7 +92,7 @@ def _taken(source: object, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _all_used(options: Iterable[str], used: set[str]) -> None:
     if unused := sorted(set(options) - used):
-        hint = nearest(unused[0], used) or "the documentation of its adapter says what it takes"
+        hint = nearest(unused[0], adapters.known_options()) or "the documentation of its adapter says what it takes"
         raise UsageError(f"no source takes the option {unused[0]!r}", hint=hint)
 
 

@@ -200,4 +200,4 @@ def test_on_the_command_line_numbers_lie_on_the_run_before_them(
     with pytest.raises(SystemExit) as done:
         main(["ingest", *where, str(folder / "acc.numbers"), str(folder / "net.lines")])
     assert done.value.code == 2
-    assert "holds numbers alone" in capsys.readouterr().err
+    assert "has numbers but no graph" in capsys.readouterr().err

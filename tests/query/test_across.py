@@ -110,7 +110,8 @@ def test_the_first_run_where_it_broke(nights: Store) -> None:
 
 def test_a_node_without_a_counterpart_says_so() -> None:
     with connect(":memory:") as store:
-        store.commit(run({"edge": graph(["gelu"])}, name="old"))
+        measured = [overlay("acc", [metric("edge:gelu", "cosine", 0.5)])]
+        store.commit(run({"edge": graph(["gelu"])}, name="old", overlays=measured))
         store.commit(run({"edge": graph(["tanh"])}, name="new"))
         rows = store.sql("SELECT run, nid IS NULL, status, reason FROM history('edge', 'tanh', 'cosine')").fetchall()
         assert rows == [("old", True, "not_measured", "no counterpart"), ("new", False, "not_measured", "no data")]
@@ -144,6 +145,6 @@ def test_each_has_a_verb(
 ) -> None:
     path = str(tmp_path_factory.mktemp("store") / "runs")
     with connect(path) as store:
-        store.commit(lowered())
+        store.commit(lowered(times={"call": [5.0]}))
     assert fxstore([*asked, "--store", path, "--format", "csv"]) == 0
     assert row in capsys.readouterr().out

@@ -73,6 +73,8 @@ class Adapter(Protocol):
 
     A class may also have an attribute ``options``: the names of the keyword arguments that its ``read`` takes, such as
     ``frozenset({"stage"})``. They come from ``store.ingest(source, stage="edge")``; without it there are none.
+    ``endings`` are those of the files that it reads, such as ``(".pte",)``; the error about a file that nobody reads
+    lists them.
     """
 
     def accepts(self, source: object) -> bool:
@@ -127,6 +129,11 @@ def read(source: object, options: Mapping[str, Any] | None = None) -> Ingested:
     except Exception as error:
         what = f"adapter {entry.name} cannot read {describe(source)}: {extensions.brief(error)}"
         raise SourceError(what, hint=f"it is {entry.value}; report it there") from error
+
+
+def known_options() -> list[str]:
+    """Returns the options that any installed adapter takes, for a hint."""
+    return sorted({option for _, adapter in _loaded([]) for option in options_of(adapter)})
 
 
 def takes(source: object, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,9 +205,13 @@ def _accepting(source: object) -> tuple[EntryPoint, Adapter]:
         except Exception as error:  # a stranger's adapter must not stop the others
             _log.warning("adapter %s is passed over: %s", entry.name, extensions.brief(error))
             broken.append(entry.name)
-    names = ", ".join(entry.name for entry in installed() if entry.name not in broken)
     also = f"; broken: {', '.join(broken)}" if broken else ""
-    raise SourceError(f"no adapter reads {describe(source)}", hint=f"installed adapters: {names}{also}")
+    if isinstance(source, Path):
+        endings = sorted({end for _, adapter in _loaded([]) for end in getattr(adapter, "endings", ())})
+        hint = f"files that are read end in {', '.join(endings)}, and hold what fxstore adapters says{also}"
+    else:
+        hint = f"installed adapters: {', '.join(entry.name for entry in installed() if entry.name not in broken)}{also}"
+    raise SourceError(f"no adapter reads {describe(source)}", hint=hint)
 
 
 def _loaded(broken: list[str]) -> Iterator[tuple[EntryPoint, Adapter]]:

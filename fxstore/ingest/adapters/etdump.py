@@ -16,9 +16,11 @@ class EtDumpFileAdapter:
 
     options = frozenset({"debug_buffer", "stage"})
 
+    endings = (".etdp", ".etdump")
+
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a path that ends in ``.etdp`` or ``.etdump``."""
-        return isinstance(source, Path) and source.suffix in (".etdp", ".etdump")
+        return isinstance(source, Path) and source.suffix in self.endings
 
     def read(self, source: Path, debug_buffer: str | Path | bytes | None = None, stage: str | None = None) -> Ingested:
         """Reads the dump; nothing is run.

@@ -10,9 +10,11 @@ from fxstore.ingest.adapters import Ingested
 class EtRecordFileAdapter:
     """A ``.etrecord`` file: the stages that it holds."""
 
+    endings = (".etrecord",)
+
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a path that ends in ``.etrecord``."""
-        return isinstance(source, Path) and source.suffix == ".etrecord"
+        return isinstance(source, Path) and source.suffix in self.endings
 
     def read(self, source: Path) -> Ingested:
         """Reads the record with zipfile and json alone."""

@@ -11,9 +11,11 @@ from fxstore.records import Stage
 class ExportedFileAdapter:
     """A ``.pt2`` file: one stage, with a graph per method and those nested in it."""
 
+    endings = (".pt2",)
+
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a path that ends in ``.pt2``."""
-        return isinstance(source, Path) and source.suffix == ".pt2"
+        return isinstance(source, Path) and source.suffix in self.endings
 
     def read(self, source: Path) -> Ingested:
         """Reads the graphs with zipfile and json alone."""

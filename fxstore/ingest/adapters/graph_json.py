@@ -16,6 +16,7 @@ class GraphJsonAdapter:
     """Model Explorer's graphs and node data, and payloads of the fx_viewer."""
 
     options = frozenset({"better"})
+    endings = (".json",)
 
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a ``.json`` file of one of these shapes."""

@@ -13,6 +13,7 @@ class MetricsAdapter:
     """A table or a mapping of metrics: an overlay on the stages of the run's other sources."""
 
     options = frozenset({"stage", "method", "path", "metric", "metrics", "node", "kind", "unit", "better"})
+    endings = (".csv", ".tsv", ".parquet")
 
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a mapping of numbers, a table, or a file of one."""

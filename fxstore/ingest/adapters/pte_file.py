@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 class PteFileAdapter:
     """A ``.pte`` program: one stage with a graph per method, those of its XNNPACK delegates, and sizes."""
 
+    endings = (".pte",)
+
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a path that ends in ``.pte``."""
-        return isinstance(source, Path) and source.suffix == ".pte"
+        return isinstance(source, Path) and source.suffix in self.endings
 
     def read(self, source: Path) -> Ingested:
         """Reads the program's FlatBuffer; nothing is loaded or run."""

@@ -10,6 +10,8 @@ from fxstore.ingest.adapters import Ingested
 class TorchTraceAdapter:
     """A directory that ``TORCH_TRACE`` was set to, or a log in it: a stage per kind of graph."""
 
+    endings = (".log", ".jsonl", ".txt")
+
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a log, or a directory that holds one."""
         from fxstore.ingest.torch_trace import logs
