@@ -164,8 +164,9 @@ class Named(Asking):
         held = [row for row in held if row["metric"] == metric]
         for what, value in (("overlay", overlay), ("scope", scope), ("stage", stage)):
             if value is not None:
-                known = [row[what] or f"no {what}" for row in held]
-                _check_known(f"{place} has no {metric!r} in {what}", value, known)
+                known = [row[what] for row in held if row[what] is not None]
+                without = "" if known else f"its numbers have no {what}: leave it out"
+                _check_known(f"{place} has no {metric!r} in {what}", value, known, lambda said=without: said)
                 held = [row for row in held if row[what] == value]
         if not any(row["better"] for row in held):
             raise hints.no_direction(metric)
