@@ -72,7 +72,10 @@ def test_rankings_take_a_scope(nids: dict[str, str], capsys: pytest.CaptureFixtu
     """No number of this run has a scope: that is said, since an empty answer would read as if all were well."""
     assert len(asked(capsys, *verb, "cosine")) > 0
     assert run([*verb, "cosine", "--scope", "local"]) == 1
-    assert capsys.readouterr().err == "fxstore: run 'head' has no 'cosine' in scope 'local'\n  its numbers have no scope: leave it out\n"
+    assert (
+        capsys.readouterr().err
+        == "fxstore: run 'head' has no 'cosine' in scope 'local'\n  its numbers have no scope: leave it out\n"
+    )
 
 
 @pytest.mark.parametrize(
