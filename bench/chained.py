@@ -46,7 +46,7 @@ def record() -> Template:
 
     import fxstore
     from bench.models import Bert
-    from fxstore.query.stored import graphs_of, sync_members
+    from fxstore.render.page.run_tables import graphs_of, sync_members
 
     core = torch.export.export(Bert().eval(), (torch.randint(0, 50, (2, 8)),)).run_decompositions()
     with fxstore.connect(":memory:") as store:

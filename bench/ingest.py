@@ -24,9 +24,10 @@ from bench.arguments import options
 from bench.figures import Figure, cpu, in_turns, paired, size, size_of
 from bench.figures import timed as timed_beside
 from bench.models import ConvBn
-from fxstore.ingest import adapters, provenance
-from fxstore.ingest.demo.pipeline import compile_network
-from fxstore.ingest.static import static_overlay
+from fxstore.ingest import adapters
+from fxstore.ingest.demo import compile_network
+from fxstore.ingest.export import live_nodes
+from fxstore.ingest.measure.static import static_overlay
 from fxstore.link import structure_of
 from fxstore.records import RunRecord, Stage
 
@@ -92,11 +93,11 @@ def ingested(small: bool) -> Ingested:
     reading = [0.0] * TIMES
 
     def take(name: str, source: Any) -> None:
-        known = dict(provenance._walked)
+        known = dict(live_nodes._walked)
 
         def read() -> Any:
-            provenance._walked.clear()  # of this stage's own records, too: a user reads it once
-            provenance._walked.update(known)
+            live_nodes._walked.clear()  # of this stage's own records, too: a user reads it once
+            live_nodes._walked.update(known)
             return adapters.read(source)
 
         spent = [timed(read, 1) for _ in range(TIMES)]

@@ -22,7 +22,7 @@ from bench.stores import accuracy
 from fxstore import connect
 from fxstore.link import structure_of
 from fxstore.records import RunRecord
-from fxstore.store.packing import graph_files
+from fxstore.store.parquet import graph_files
 
 SCANNED = ("position", "name", "op", "target", "op_type", "role", "dtype", "fingerprint")
 SCANNED_NODES = 100_000

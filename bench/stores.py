@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from fxstore import tables
 from fxstore.records import Overlay, RunRecord, Stage, Structure
-from fxstore.store import CommittedRun, Directory, manifest, open_directory, parquet, sums, write_run
+from fxstore.store import CommittedRun, Directory, integrity, manifest, open_directory, parquet, write_run
 from fxstore.store.directory import RUN_PREFIX
 
 VARIANTS = 100
@@ -162,8 +162,10 @@ def _repeat(directory: Directory, template: CommittedRun, number: int, start: da
         "metrics": overlay.metrics.add_column(0, "overlay", pa.array(np.zeros(METRIC_ROWS, np.int32))),
     }
     own["metrics"] = own["metrics"].select(tables.METRICS.names)
-    run = run._replace(content=sums.of_rows(own))
+    run = run._replace(content=integrity.of_rows(own))
     for name, table in own.items():
         parquet.write(parquet.with_key(table, "run_key", key, pa.int32()), target / f"{name}.parquet")
-    parquet.write_text(run.to_json(sums.of_files(target, [f"{name}.parquet" for name in own])), target / "run.json")
+    parquet.write_text(
+        run.to_json(integrity.of_files(target, [f"{name}.parquet" for name in own])), target / "run.json"
+    )
     return run

@@ -19,8 +19,8 @@ logging.disable(logging.WARNING)
 from bench.arguments import options  # noqa: E402
 from bench.compiling import add_networks, asked, compile_variant  # noqa: E402
 from fxstore.ingest import adapters  # noqa: E402
-from fxstore.ingest.state import state  # noqa: E402
-from fxstore.ingest.values import stream_values  # noqa: E402
+from fxstore.ingest.export.snapshot import state  # noqa: E402
+from fxstore.ingest.measure.values import stream_values  # noqa: E402
 from fxstore.link import structure_of  # noqa: E402
 from fxstore.metrics import compare  # noqa: E402
 from fxstore.records import Stage  # noqa: E402

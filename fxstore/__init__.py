@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fxstore.api import Store, connect
     from fxstore.query.result import Result
     from fxstore.record.recorder import Recorder, Run
-    from fxstore.render.page import Page
+    from fxstore.render.html import Page
 
 __version__ = "0.1.0"
 __all__ = [
@@ -46,7 +46,7 @@ _HOMES = {
     "Recorder": "fxstore.record.recorder",
     "Run": "fxstore.record.recorder",
     "Result": "fxstore.query.result",
-    "Page": "fxstore.render.page",
+    "Page": "fxstore.render.html",
 }
 
 

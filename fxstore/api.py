@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fxstore.record.recorder import Recorder, Run
-    from fxstore.render.page import Page
+    from fxstore.render.html import Page
 
 
 class Store(across.Store):
@@ -138,10 +138,10 @@ class Store(across.Store):
             SourceError: A dump cannot be read, or has no values.
             MissingExtraError: What makes PNG and PDF is not installed.
         """
-        from fxstore import dumped
-        from fxstore.query.export import export
+        from fxstore.export import tensors
+        from fxstore.export.stores import export
 
-        assert dumped.FORMAT
+        assert tensors.FORMAT
         return export(self, format, path, run, overwrite, options)
 
     def model_explorer(
@@ -161,7 +161,7 @@ class Store(across.Store):
             QueryError: There is no such run or stage.
             UsageError: There is no such privacy.
         """
-        from fxstore.query.explorer import Options, exported
+        from fxstore.export.explorer import Options, exported
 
         return exported(self, run, Options(stages, overlays=(), privacy=privacy)).main.payload
 
@@ -265,8 +265,8 @@ class Store(across.Store):
             QueryError: A run, a stage or an overlay is not there, or the result names no node.
             UsageError: There is no such privacy.
         """
-        from fxstore.query.showing import shown
-        from fxstore.render.page import Page
+        from fxstore.render.html import Page
+        from fxstore.render.page.options import shown
 
         given = (run, stages, color_by, highlight, title, with_sources, privacy, hops, whole, columns)
         return Page(shown(self, *given))

@@ -13,7 +13,7 @@ import pytest
 
 import fxstore
 from fxstore.cli import run
-from fxstore.query import compare, drawings
+from fxstore.render.page import build, drawings
 from tests.runs import example_run
 
 
@@ -114,12 +114,12 @@ def test_what_cannot_be_answered_gets_one_clear_line(
 def test_drawings_are_kept_for_the_next_command(
     nids: dict[str, str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    compare._drawings.cache_clear()
+    build._drawings.cache_clear()
     assert run([*arguments, "page.html"]) == 0
     kept = list(Path("store").glob("layouts/v*/??/*.npz"))
     assert len(kept) >= 2
     first = Path("page.html").read_bytes()
-    compare._drawings.cache_clear()
+    build._drawings.cache_clear()
     monkeypatch.setattr(drawings, "draw", lambda *_: pytest.fail("drawn again"))
     assert run([*arguments, "page.html"]) == 0
     assert Path("page.html").read_bytes() == first

@@ -69,7 +69,7 @@ def compare(
 
 
 def _show_payload(path: Path, title: str | None, output: Path, force: bool) -> None:
-    from fxstore.render import embedded, savedpayload
+    from fxstore.render import embedded, saved_payload
 
-    payload = savedpayload.read(path) | ({"title": title} if title else {})
+    payload = saved_payload.read(path) | ({"title": title} if title else {})
     options.save(embedded.PayloadPage(payload, title or path.stem), output, force)

@@ -45,7 +45,7 @@ def ingest(
     A SOURCE of numbers alone, such as a table of metrics, lies on the run of the SOURCE before it.
     """
     from fxstore.api import connect
-    from fxstore.ingest import runnable
+    from fxstore.ingest.measure import loading
 
     found = options.pairs("--tag", tags)
     runs = _runs(sources, options.pairs("--option", given))
@@ -56,9 +56,9 @@ def ingest(
     traced: dict[str, Any] = {"etdump": etdump, "debug_buffer": debug_buffer, "values_stage": values_stage}
     try:
         if inputs is not None:
-            traced["inputs"], traced["kwargs"] = runnable.inputs(inputs)
+            traced["inputs"], traced["kwargs"] = loading.inputs(inputs)
         if handle_values is not None:
-            traced["values"] = runnable.values(handle_values)
+            traced["values"] = loading.values(handle_values)
     except ImportError as error:
         raise UsageError("--inputs and --values need torch, which is not installed", hint="leave them out") from error
     with connect(store_path) as store:

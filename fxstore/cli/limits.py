@@ -101,7 +101,7 @@ def main() -> None:
 
 def _verb() -> int:
     from fxstore.cli import run
-    from fxstore.query.worker import bound_memory
+    from fxstore.query.sandbox import bound_memory
 
     said = json.loads(sys.argv[1])
     if said["memory_mb"] is not None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fxstore import extensions
 from fxstore.cli import limits, options
-from fxstore.cli.answering import answering
+from fxstore.cli.questions import answering
 
 if TYPE_CHECKING:
     from fxstore.api import Store
@@ -56,3 +57,34 @@ def schema(store_path: str, form: str, relation: str | None) -> None:
     with options.opened(store_path if Path(store_path).is_dir() else ":memory:") as store:
         found = store.schema(relation)
         click.echo(found.to_json() if form == "json" else str(found))
+
+
+# The verb ``adapters``.
+
+
+@click.command()
+@click.argument("what", type=click.Choice(tuple(extensions.GROUPS)), default="adapters")
+def adapters(what: str) -> None:
+    """Lists the installed source adapters, or WHAT else packages add, without importing any."""
+    if what == "adapters":
+        from fxstore.ingest.adapters import installed
+
+        entries = installed()
+    else:
+        entries = list(extensions.installed(what))
+    for entry in entries:
+        click.echo(f"{entry.name}\t{entry.value}")
+
+
+# The verb ``tag``.
+
+
+@click.command()
+@options.store
+@click.argument("run")
+@click.argument("tags", nargs=-1, required=True, metavar="K=V…")
+def tag(store_path: str, run: str, tags: tuple[str, ...]) -> None:
+    """Adds tags to RUN, such as green=true; one of a key that it has replaces that."""
+    found = options.pairs("tag", tags)
+    with options.opened(store_path, writable=True) as store:
+        store.tag(run, found)

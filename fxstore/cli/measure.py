@@ -52,14 +52,14 @@ def measure(
     SOURCE is MODULE:FUNCTION, which returns a dict of stages, or an .etrecord or .pt2 file with --trust.
     """
     from fxstore.api import connect
-    from fxstore.ingest import runnable
+    from fxstore.ingest.measure import loading
 
-    asked = runnable.metrics(metrics)
-    found = runnable.stages(source, trust)
+    asked = loading.metrics(metrics)
+    found = loading.stages(source, trust)
     if not found:
         raise UsageError(f"{source} has no stage")
-    args, kwargs = runnable.inputs(given)
-    told = None if handle_values is None else runnable.values(handle_values)
+    args, kwargs = loading.inputs(given)
+    told = None if handle_values is None else loading.values(handle_values)
     with connect(store_path) as store:
         with store.record(name or Path(source.replace(":", ".")).stem, strict=True) as recorder:
             for stage, one in found.items():

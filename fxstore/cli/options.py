@@ -16,7 +16,7 @@ from fxstore.privacy import PROFILES
 if TYPE_CHECKING:
     from fxstore.api import Store
     from fxstore.query.result import Result
-    from fxstore.render.page import OfflinePage
+    from fxstore.render.html import OfflinePage
 
 Command = Callable[..., Any]
 FORMATS = ("box", "csv", "json", "jsonl", "markdown", "arrow", "parquet")

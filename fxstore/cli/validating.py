@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from fxstore.errors import FxstoreError
-from fxstore.ingest.json_file import read_json
+from fxstore.ingest.json_input import read_json
 from fxstore.model_explorer.validation import kind_of, validate
 from fxstore.query.result import KnownNodes, Result
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from fxstore.query import text
-from fxstore.query.compare import drawn_graph
-from fxstore.query.drawings import Drawings
 from fxstore.query.session import Store
-from fxstore.query.stored import StoredGraph, graphs_of
-from fxstore.query.verdicts import FILLS, VERDICT, Found, measured
 from fxstore.render.model import ColorBy, PageModel, Pane
+from fxstore.render.page.build import drawn_graph
+from fxstore.render.page.colors import FILLS, VERDICT, Found, measured
+from fxstore.render.page.drawings import Drawings
+from fxstore.render.page.run_tables import StoredGraph, graphs_of
 from fxstore.render.still.scene import scene
 from fxstore.render.still.svg import svg
 

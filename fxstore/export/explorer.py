@@ -18,8 +18,8 @@ from fxstore.model_explorer.views import BUDGET
 from fxstore.privacy import NODE_COLUMNS, attributes, is_public, plain
 from fxstore.query import hints
 from fxstore.query.session import Store
-from fxstore.query.stored import need_graphs, node_texts, node_values
-from fxstore.render.columns import short_path, short_paths
+from fxstore.render.container import short_path, short_paths
+from fxstore.render.page.run_tables import need_graphs, node_texts, node_values
 from fxstore.store import CommittedRun
 
 _NAMES: Final = ("name", "target", "op_type", "module_path", "module_type", "backend")

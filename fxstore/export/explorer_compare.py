@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fxstore.errors import QueryError, UsageError
+from fxstore.export.explorer import Options, exported, sources_of, values_of_run
 from fxstore.model_explorer.collection import Collection, collection, where
 from fxstore.model_explorer.export import compare_files, run_files
 from fxstore.model_explorer.export import write as write_files
@@ -16,10 +17,9 @@ from fxstore.model_explorer.overlays import Synced, Values, node_data, synced, w
 from fxstore.model_explorer.views import BUDGET
 from fxstore.privacy import is_public, plain
 from fxstore.query import hints
-from fxstore.query.explorer import Options, exported, sources_of, values_of_run
-from fxstore.query.joining import bridges, joined
+from fxstore.query.cross_run import bridges, joined
 from fxstore.query.session import Store
-from fxstore.query.stored import sync_sets
+from fxstore.render.page.run_tables import sync_sets
 from fxstore.store import CommittedRun
 
 Place = tuple[str | None, str]
@@ -175,7 +175,7 @@ def write(
     """Writes a run into a new folder, or two stages beside each other.
 
     Args:
-        stages: As :class:`fxstore.query.explorer.Options` has it; so are ``overlays`` to ``privacy``.
+        stages: As :class:`fxstore.export.explorer.Options` has it; so are ``overlays`` to ``privacy``.
         compare_with: Left and right, each a run (None for ``run``) and a stage.
         metric: What is compared, of a comparison.
     """

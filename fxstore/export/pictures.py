@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from fxstore.errors import UsageError, nearest
-from fxstore.query.in_columns import in_columns
 from fxstore.query.result import Result
 from fxstore.query.session import Store
-from fxstore.query.showing import shown
+from fxstore.render.page.align import in_columns
+from fxstore.render.page.options import shown
 from fxstore.render.still import raster
 from fxstore.render.still.coloring import ROLE
 from fxstore.render.still.dot import CLUSTERS, dot

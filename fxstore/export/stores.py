@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.errors import UsageError
-from fxstore.query import debugger, explorer_compare, hints, pictures, text
+from fxstore.export import debugger, explorer_compare, pictures
+from fxstore.query import hints, text
 from fxstore.query.engine import RELATIONS
 from fxstore.store import parquet
 

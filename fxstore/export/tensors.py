@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from fxstore import tables
 from fxstore.errors import UsageError
+from fxstore.export.stores import FORMATS
 from fxstore.ingest import adapters
-from fxstore.ingest.dump_tensors import write_dump
-from fxstore.ingest.events import EventLayer
-from fxstore.query.export import FORMATS
+from fxstore.ingest.executorch.dump_tensors import write_dump
+from fxstore.ingest.executorch.events import EventLayer
 from fxstore.query.session import Store
 from fxstore.records import Delegate, Graph, Stage
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fxstore.errors import SourceError
 from fxstore.fx_viewer.models import plain
-from fxstore.query.stored import Sets, StoredGraph, graphs_of, node_texts, sync_sets
-from fxstore.render.columns import short_path
+from fxstore.render.container import short_path
+from fxstore.render.page.run_tables import Sets, StoredGraph, graphs_of, node_texts, sync_sets
 
 if TYPE_CHECKING:
     from torch import fx

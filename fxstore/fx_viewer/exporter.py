@@ -32,13 +32,13 @@ from fxstore.fx_viewer.models import (
     text_of,
 )
 from fxstore.layout import draw
-from fxstore.query.aligned import aligned
-from fxstore.query.drawings import drawn_modules, sides, sides_of
-from fxstore.query.stored import Sets, StoredGraph
 from fxstore.render import embedded
 from fxstore.render.boxes import lines_size
+from fxstore.render.html import inline
 from fxstore.render.model import DrawnGraph, Pane
-from fxstore.render.page import inline
+from fxstore.render.page.align import aligned
+from fxstore.render.page.drawings import drawn_modules, sides, sides_of
+from fxstore.render.page.run_tables import Sets, StoredGraph
 
 _APART = 60.0
 """Pixels between two graphs of a pane."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from fxstore.ingest.adapters import Adapter, Ingested
     from fxstore.ingest.build import Place, Value
-    from fxstore.ingest.described import Node, Use, graph_of
-    from fxstore.ingest.joint import capture_joint
+    from fxstore.ingest.compile.training import TrainingGraphs
+    from fxstore.ingest.compile.training_stages import capture_joint
+    from fxstore.ingest.node_table import Node, Use, graph_of
     from fxstore.ingest.overlays import NodeOverlay
-    from fxstore.ingest.training import TrainingGraphs
     from fxstore.kinds import OverlayKind
     from fxstore.records import Stage
 
@@ -36,16 +36,16 @@ __all__ = [
 _HOMES: Final = {
     "Adapter": "fxstore.ingest.adapters",
     "Ingested": "fxstore.ingest.adapters",
-    "Node": "fxstore.ingest.described",
+    "Node": "fxstore.ingest.node_table",
     "NodeOverlay": "fxstore.ingest.overlays",
     "OverlayKind": "fxstore.kinds",
     "Place": "fxstore.ingest.build",
     "Stage": "fxstore.records",
-    "TrainingGraphs": "fxstore.ingest.training",
-    "Use": "fxstore.ingest.described",
+    "TrainingGraphs": "fxstore.ingest.compile.training",
+    "Use": "fxstore.ingest.node_table",
     "Value": "fxstore.ingest.build",
-    "capture_joint": "fxstore.ingest.joint",
-    "graph_of": "fxstore.ingest.described",
+    "capture_joint": "fxstore.ingest.compile.training_stages",
+    "graph_of": "fxstore.ingest.node_table",
 }
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from fxstore import extensions
-from fxstore.collector import at_rest
 from fxstore.errors import FxstoreError, SourceError, UsageError, nearest
+from fxstore.gc_paused import at_rest
 from fxstore.ingest.overlays import Layer, NodeOverlay
 from fxstore.records import Stage
 
@@ -171,22 +171,25 @@ def describe(source: object) -> str:
 
 
 def state_of(source: object) -> Any:
-    """Returns the :class:`fxstore.ingest.state.State` of a live source; None for what has none.
+    """Returns the :class:`fxstore.ingest.export.snapshot.State` of a live source; None for what has none.
 
     Only for sources that :func:`read` accepted.
     """
     if not _lives(source):
         return None
-    from fxstore.ingest.state import state
+    from fxstore.ingest.export.snapshot import state
 
     return state(source)
 
 
 def snapshot_of(source: object) -> Any:
-    """Returns what runs as a live source does now, as :func:`fxstore.ingest.snapshot.snapshot`; else the source."""
+    """Returns what runs as a live source does now (:func:`fxstore.ingest.export.snapshot.snapshot`).
+
+    Of a source that does not live, the source itself.
+    """
     if not _lives(source):
         return source
-    from fxstore.ingest.snapshot import snapshot
+    from fxstore.ingest.export.snapshot import snapshot
 
     return snapshot(source)
 

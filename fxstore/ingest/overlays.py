@@ -17,7 +17,7 @@ from fxstore.metrics.definitions import known_better
 from fxstore.records import Graph, Overlay, Stage
 
 if TYPE_CHECKING:
-    from fxstore.ingest.events import EventLayer
+    from fxstore.ingest.executorch.events import EventLayer
 
 ROWS: Final = pa.schema([field for field in tables.METRICS if field.name != "overlay"])
 """Rows of an :class:`fxstore.records.Overlay`: nodes by ordinal."""
@@ -264,7 +264,7 @@ class Overlays:
 
     def extend(self, overlay: Overlay) -> None:
         """Adds the rows of a measurement: as further samples, where the same was measured before."""
-        from fxstore.ingest.samples import merged
+        from fxstore.ingest.measure.samples import merged
 
         for i, other in enumerate(self.laid):
             if (other.name, other.kind, other.source) == (overlay.name, overlay.kind, overlay.source):
@@ -278,8 +278,8 @@ class Overlays:
 
     def aggregate(self) -> None:
         """Adds mean and worst of accuracies over several samples, and statistics of latencies."""
-        from fxstore.ingest.durations import durations
-        from fxstore.ingest.samples import aggregated
+        from fxstore.ingest.executorch.events import durations
+        from fxstore.ingest.measure.samples import aggregated
 
         found = [aggregated(overlay) for overlay in self.laid if overlay.kind == "accuracy"]
         found += [durations(overlay) for overlay in self.laid if overlay.kind == "latency"]
@@ -291,7 +291,7 @@ class Overlays:
 
     def dumps(self) -> list[EventLayer]:
         """Returns the ETDumps that wait."""
-        from fxstore.ingest.events import EventLayer
+        from fxstore.ingest.executorch.events import EventLayer
 
         return [layer for layer, _ in self._waiting if isinstance(layer, EventLayer)]
 

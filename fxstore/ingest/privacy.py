@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fxstore import tables
 from fxstore.ingest.build import fingerprints
-from fxstore.ingest.samples import SAMPLE_NAME
+from fxstore.ingest.measure.samples import SAMPLE_NAME
 from fxstore.kinds import public_kinds
 from fxstore.privacy import NODE_COLUMNS, attributes, holds_path, plain
 from fxstore.records import Graph, Overlay, RunRecord, Stage, Structure

@@ -21,7 +21,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from fxstore.collector import at_rest
+from fxstore.gc_paused import at_rest
 from fxstore.layout.model import (
     CLOSED,
     GAP_PARTS,

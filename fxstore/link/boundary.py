@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from fxstore.link.lineage import NOTHING
 from fxstore.link.pair import Link, Pair
-from fxstore.link.run import Run
+from fxstore.link.run import NOTHING, Run
 
 
 def signature(pair: Pair) -> Iterator[Link]:

@@ -3,24 +3,66 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.collector import at_rest
-from fxstore.link.borders import memberships as delegate_memberships
-from fxstore.link.lineage import NOTHING
-from fxstore.link.pair import Pair
-from fxstore.link.rules import link_pair
-from fxstore.link.run import Run, rows
+from fxstore.gc_paused import at_rest
+from fxstore.link.boundary import body_input, delegate_call, delegate_input, ports, signature
+from fxstore.link.boundary import memberships as delegate_memberships
+from fxstore.link.handles import handle
+from fxstore.link.inferred import as_it_ran, folded, merged, read_in_place, rewritten, same_name, same_place
+from fxstore.link.packing import constant, layout, observer, pieces
+from fxstore.link.pair import Link, Pair
+from fxstore.link.recorded import common_source, exact_source, identity, sequence_links
+from fxstore.link.run import NOTHING, Run, rows
 from fxstore.link.sets import sync_sets
-from fxstore.link.training import sequence_links
 from fxstore.link.unmatched import unmatched
 from fxstore.link.values import memberships, value_classes
 from fxstore.records import Stage, Structure
+
+# The rules that link two stages, in the order of their strength. A lower rule never overrides a higher one.
+#
+# Each rule returns links for nodes that have none yet; see :data:`RULES`.
+
+
+Rule = Callable[[Pair], Iterator[Link]]
+
+RECORDED: tuple[Rule, ...] = (identity, exact_source, common_source, signature)
+RULES: tuple[Rule, ...] = (
+    *RECORDED,
+    handle,
+    constant,
+    layout,
+    delegate_call,
+    delegate_input,
+    body_input,
+    observer,
+    as_it_ran,
+    folded,
+    merged,
+    read_in_place,
+    pieces,
+    rewritten,
+    same_place,
+    same_name,
+)
+
+
+def link_pair(run: Run, earlier: Iterable[int], later: Iterable[int], *, recorded_only: bool = False) -> Pair:
+    """Links two stages; every rule sees what the rules before it found, and so do those who read an output of that.
+
+    Args:
+        recorded_only: Follow only what the compiler recorded about the nodes themselves.
+    """
+    pair = Pair(run, list(earlier), list(later))
+    for rule in RECORDED if recorded_only else RULES:
+        pair.add(list(rule(pair)))
+        pair.add(list(ports(pair)))
+    return pair
 
 
 @at_rest()
@@ -108,8 +150,8 @@ def _ancestors(run: Run) -> list[tuple[int, int, int]]:
     """Resolves the sources that are nodes of this run: in the latest stage before with that identity and name."""
     homes: dict[int, list[int]] = defaultdict(list)
     for number, graph in enumerate(run.graphs):
-        for identity in graph.identities:
-            homes[identity].append(number)
+        for cited in graph.identities:
+            homes[cited].append(number)
     positions = cache(lambda number: {name: i for i, name in enumerate(run.graphs[number].nodes["name"].to_pylist())})
     found = []
     for number, graph in enumerate(run.graphs):

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fxstore.link.borders import signature
+from fxstore.link.boundary import signature
 from fxstore.link.pair import Pair
 from fxstore.link.run import Run
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from fxstore.link.pair import Link, Pair
 from fxstore.link.run import STATE, Run
@@ -69,3 +71,99 @@ def layout(pair: Pair) -> Iterator[Link]:
         if same and b not in run.otherwise_laid:
             note = f"lays the value of {run.name[source]} out as it was"
             yield Link(max(same), b, "structure", True, note, holds=True)
+
+
+# Links of what observes and quantises a value: it belongs to that value.
+
+
+def observer(pair: Pair) -> Iterator[Link]:
+    """An observer, and what quantises its value, belongs to the value that it observes."""
+    run = pair.run
+    found: dict[int, list[int]] = {}
+    waiting = pair.open()
+    for b in waiting:
+        if run.quantiser[b] and run.inputs[b]:
+            source = run.inputs[b][0][0]
+            partners = [link.src for link in pair.to_earlier.get(source, ())] or found.get(source, [])
+            found[b] = partners
+            guess = f"quantises {run.name[source]}"
+            for a in partners:
+                yield Link(a, b, "observer") if run.is_observer(b) else Link(a, b, "structure", True, guess)
+    for b in waiting:
+        if run.role[b] in ("parameter", "buffer", "constant") and run.users[b]:
+            yield from _quantised_state(pair, b)
+
+
+def _quantised_state(pair: Pair, b: int) -> Iterator[Link]:
+    """Codes, scales and zero points of a weight, through the observer that became the node that dequantises them."""
+    run = pair.run
+    partners = {
+        run.inputs[link.src][0][0]
+        for user in run.users[b]
+        if run.quantiser[user]
+        for link in pair.to_earlier.get(user, ())
+        if run.quantiser[link.src] and run.inputs[link.src]
+    }
+    for a in sorted(partners):
+        yield Link(a, b, "observer")
+
+
+# The outputs of an operator that takes a value apart, among the slices that it was decomposed into.
+
+
+_TAKES_APART: Final = frozenset(
+    {
+        "unbind", "split", "split_with_sizes", "chunk", "tensor_split",
+        "unsafe_split", "unsafe_chunk", "unsafe_split_with_sizes",
+    }
+)  # fmt: skip
+_TAKES_ONE: Final = {"slice": "start", "slice_copy": "start", "select": "index", "select_copy": "index"}
+_KEEPS_ORDER: Final = frozenset({"squeeze", "view", "reshape", "alias", "clone", "_clone_dim_order"})
+
+
+def pieces(pair: Pair) -> Iterator[Link]:
+    """What reads an output of an operator that was split up became the slice that is this output.
+
+    Each output is one slice of the input, in order: the one that begins first is output 0. Only where each output has
+    its slice, all of one value along one axis, from places that the graph says.
+    """
+    run = pair.run
+    for a in pair.earlier:
+        readers = [user for user in run.users[a] if run.selects_port(user) and user not in pair.to_later]
+        if not readers or not takes_apart(run.op_type[a]):
+            continue
+        found = _slices(pair, a)
+        for reader in readers if len(found) == run.ports[a] else ():
+            port = run.inputs[reader][0][1]
+            note = f"output {port} of {run.name[a]}, by where it begins"
+            yield Link(reader, found[port], "structure", True, note, holds=True)
+
+
+def takes_apart(kind: str) -> bool:
+    """Tells whether an operator's outputs are parts of its input."""
+    return kind.removesuffix("_copy") in _TAKES_APART
+
+
+def _slices(pair: Pair, a: int) -> list[int]:
+    """Returns the slices that an operator became, as they follow each other; none where that is not certain."""
+    run = pair.run
+    members = {link.dst for link in pair.to_later.get(a, ()) if not link.inferred}
+    last = [b for b in members if not any(user in members for user in run.users[b])]
+    places = {b: place for b in last if (place := _place(run, b, members)) is not None}
+    cuts = {(value, axis) for value, axis, _ in places.values()}
+    begins = {begin: b for b, (_, _, begin) in places.items()}
+    return [begins[begin] for begin in sorted(begins)] if len(cuts) == 1 and len(begins) == len(last) else []
+
+
+def _place(run: Run, b: int, members: set[int]) -> tuple[tuple[int, int], int, int] | None:
+    """Returns the value that a node is a slice of, along which axis, and where it begins; None where none says."""
+    while run.op_type[b].removesuffix("_copy") in _KEEPS_ORDER and run.inputs[b] and run.inputs[b][0][0] in members:
+        b = run.inputs[b][0][0]
+    begin = _TAKES_ONE.get(run.op_type[b])
+    if begin is None or len(run.inputs[b]) != 1:
+        return None  # more inputs: a place that is computed
+    given = json.loads(run.attrs[b] or "{}").get("args", {})
+    axis, start = given.get("1", given.get("dim", 0)), given.get("2", given.get(begin, 0)) or 0
+    if not isinstance(axis, int) or not isinstance(start, int) or start < 0:
+        return None
+    return run.inputs[b][0][:2], axis, start

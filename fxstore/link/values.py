@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Set
 
+from fxstore.link.packing import takes_apart
 from fxstore.link.pair import Link, Pair, consumers
-from fxstore.link.pieces import takes_apart
 from fxstore.link.run import Run
 
 Columns = tuple[list[int], list[int], list[int], list[str | None]]

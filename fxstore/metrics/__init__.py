@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fxstore.metrics.asked import Asked, register, resolve
 from fxstore.metrics.comparison import Measured, compare, judged, not_measured
 from fxstore.metrics.definitions import BETTER, DEFAULT, METRICS, UNIT, Metric
 from fxstore.metrics.description import Description, describe
 from fxstore.metrics.operands import QParams
+from fxstore.metrics.resolve import Asked, register, resolve
 
 __all__ = [
     "BETTER",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fxstore.metrics.asked import Asked, resolve
 from fxstore.metrics.definitions import DEFAULT, METRICS
 from fxstore.metrics.moments import Extent, Moments, masks, mismatches, sums
 from fxstore.metrics.operands import Array, NoNumberError, QParams, aligned, layout_hint
+from fxstore.metrics.resolve import Asked, resolve
 
 _LAYOUT_SUSPECT = 0.99
 _MESSAGE_LENGTH = 160

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.metrics.blocks import BLOCK, Floats, blocks, dot
+from fxstore.metrics.moments import BLOCK, Floats, blocks, dot
 from fxstore.metrics.operands import Array, NoNumberError, operand
 
 BINS: Final = 64

@@ -8,6 +8,7 @@ complex number is one element: its square is that of its magnitude, and of a pro
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +17,59 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.metrics import blocks
 from fxstore.metrics.operands import Array
+
+# Passes over an array in float64: in blocks that stay in a core's cache, and without BLAS's threads.
+
+
+BLOCK = 1 << 15
+# A dot product of more than 10,000 elements wakes BLAS's threads, which burn CPU while they wait for each other.
+_ROW = 1 << 13
+
+Floats = npt.NDArray[np.float64]
+
+
+class _Kept(threading.local):
+    """Memory of this thread: to get it anew from the system for each array takes as long as a pass over it."""
+
+    numbers: Floats | None = None
+
+
+_kept = _Kept()
+
+
+def blocks(*arrays: Array) -> Iterator[tuple[Floats, ...]]:
+    """Yields the blocks of flat arrays of one size in float64, and room for one more; the next ones overwrite them."""
+    size, rows = arrays[0].size, len(arrays) + 1
+    columns = min(BLOCK, size)
+    numbers, _kept.numbers = _kept.numbers, None  # whoever asks meanwhile gets other memory
+    if numbers is None or numbers.size < rows * columns:
+        numbers = np.empty(rows * columns)
+    room = numbers[: rows * columns].reshape(rows, columns)
+    try:
+        for start in range(0, size, BLOCK):
+            block = tuple(room[:, : size - start])
+            for into, array in zip(block, arrays, strict=False):
+                into[:] = array[start : start + BLOCK]
+            yield block
+    finally:
+        _kept.numbers = numbers
+
+
+def dot(left: Floats, right: Floats) -> float:
+    """Returns the sum of products."""
+    if left.size <= _ROW:
+        return float(left @ right)
+    whole = left.size - left.size % _ROW
+    rows = np.vecdot(left[:whole].reshape(-1, _ROW), right[:whole].reshape(-1, _ROW))
+    return float(rows.sum()) + float(left[whole:] @ right[whole:])
+
+
+def peak_of(array: Array) -> float:
+    """Returns the largest magnitude in an array; NaN where it holds one."""
+    flat = array.reshape(-1)
+    return max(-float(np.minimum.reduce(flat)), float(np.maximum.reduce(flat))) if flat.size else 0.0
+
 
 # Of what takes several passes over temporary arrays.
 _CHUNK = 1 << 13
@@ -106,7 +158,7 @@ class Moments:
     def peak_reference(self) -> float:
         """The largest magnitude in the reference, scaled as ``rr`` is."""
         found = self.extent.peak_reference
-        return math.ldexp(blocks.peak(self.reference) if math.isnan(found) else found, -self.er)
+        return math.ldexp(peak_of(self.reference) if math.isnan(found) else found, -self.er)
 
     @cached_property
     def relative(self) -> tuple[float, int]:
@@ -166,7 +218,7 @@ def _constant(flat: Array) -> tuple[float, npt.NDArray[np.bool_]] | None:
         return None
     held: npt.NDArray[np.bool_] = flat <= least * (1.0 - _ROUNDING)
     rest = flat[~held]
-    return (least, held) if rest.size and blocks.peak(rest) * _APART <= -least else None
+    return (least, held) if rest.size and peak_of(rest) * _APART <= -least else None
 
 
 def _is_one_constant(left: float, right: float) -> bool:
@@ -178,14 +230,14 @@ def _in_one_pass(reference: Array, value: Array) -> tuple[Extent, Moments | None
     left, right = reference.reshape(-1), value.reshape(-1)
     if np.result_type(left, right).kind != "f" or not left.size:
         return None
-    if _are_equal(left, right) and np.isfinite(blocks.peak(left)):
+    if _are_equal(left, right) and np.isfinite(peak_of(left)):
         return Extent(left.size, 0, 0, 0, 0, 0.0, 0.0, 0.0, True), None
     rr = vv = rv = dd = peak = 0.0
     with np.errstate(all="ignore"):
-        for r, v, d in blocks.blocks(left, right):
+        for r, v, d in blocks(left, right):
             np.subtract(v, r, out=d)
-            rr, vv = rr + blocks.dot(r, r), vv + blocks.dot(v, v)
-            rv, dd = rv + blocks.dot(r, v), dd + blocks.dot(d, d)
+            rr, vv = rr + dot(r, r), vv + dot(v, v)
+            rv, dd = rv + dot(r, v), dd + dot(d, d)
             peak = max(peak, float(np.maximum.reduce(np.abs(d, out=d))))
     # Whatever is not finite, overflows or vanishes makes one of the squares so.
     if not all(_LEAST < square < _MOST for square in (rr, vv)) or not (_LEAST < dd < _MOST or dd == peak == 0.0):

@@ -13,11 +13,10 @@ import numpy as np
 
 from fxstore.errors import QueryError, StoreError
 from fxstore.query import guard, library
-from fxstore.query.completion import NODE_IS_LAST
 from fxstore.query.engine import Engine
 from fxstore.query.hints import literal
-from fxstore.query.limits import Limited
-from fxstore.query.result import Coverage, KnownNodes, Result
+from fxstore.query.result import NODE_IS_LAST, Coverage, KnownNodes, Result
+from fxstore.query.sandbox import Limited
 from fxstore.store import Catalog, Directory, unreadable
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from fxstore.tables import ORDINAL_BITS
 
 if TYPE_CHECKING:
     from fxstore.query.session import Store
-    from fxstore.query.stored import Sets
+    from fxstore.render.page.run_tables import Sets
 
 _ALIKE: Final = frozenset({"same", "renamed", "moved"})
 

@@ -15,11 +15,11 @@ import duckdb
 from fxstore import schema
 from fxstore.errors import QueryError
 from fxstore.metrics.definitions import METRICS
-from fxstore.query import arrivals, library
-from fxstore.query.kept import MOST_ROWS, Kept
-from fxstore.query.matching import arrow as matching
-from fxstore.query.reach import Reach
-from fxstore.store import Catalog, reading, shapes, sums
+from fxstore.query import library, run_loader
+from fxstore.query.diff import arrow as matching
+from fxstore.query.glob_safe_root import Reach
+from fxstore.query.run_cache import MOST_ROWS, Kept
+from fxstore.store import Catalog, integrity, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,7 @@ class Engine:
         self._whole: set[str] = set()
         self._sound: set[str] = set()
         self._told = False
-        self._digests: dict[Path, sums.Digests] = {}
+        self._digests: dict[Path, integrity.Digests] = {}
         self._reach = Reach(catalog.directory.root)
         self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": "false"})
         self._kept = Kept(self._connection, catalog.find, 0 if memory_mb else MOST_ROWS)
@@ -138,8 +138,8 @@ class Engine:
             gone = [file for file in files if not os.path.exists(file)]
             if gone and self.refresh(again=True):
                 return True
-            found = sums.damaged(map(Path, sorted(gone or files)), digested=self.catalog.digested)
-            found = found or shapes.misshapen(map(Path, sorted(files)))
+            found = integrity.damaged(map(Path, sorted(gone or files)), digested=self.catalog.digested)
+            found = found or integrity.misshapen(map(Path, sorted(files)))
         except (OSError, MemoryError):  # no memory or handles are left, which says nothing about a file
             return False
         damage = {run_id: f"{path}: {why}" for path, why in found.items() for run_id in self.catalog.users(path)}
@@ -256,7 +256,7 @@ class Engine:
     def _are_whole(self, files: list[str]) -> bool:
         """Compares files with their digests, each once: a flipped bit may be a number that is wrong, and no error."""
         new = [file for file in files if file not in self._whole]
-        if new and sums.damaged(map(Path, new), self._digests, self.catalog.digested):
+        if new and integrity.damaged(map(Path, new), self._digests, self.catalog.digested):
             return False
         self._whole.update(new)
         return True
@@ -286,7 +286,7 @@ class Engine:
             for table in ("_runs", "_stages"):
                 self._connection.execute(f"DELETE FROM {table} WHERE run_key IN (SELECT unnest(?))", [stale])
         known = self._filled.keys() - tagged
-        new = arrivals.tables_of([run for run_id, run in runs.items() if run_id not in known])
+        new = run_loader.tables_of([run for run_id, run in runs.items() if run_id not in known])
         for name, table in new.items():
             self._connection.register(name, table)
         self.load(("_runs_in", "_stages_in"))

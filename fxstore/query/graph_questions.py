@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fxstore.query import guard
 from fxstore.query.hints import literal
-from fxstore.query.motif_sql import Statement
+from fxstore.query.motif import Statement
 from fxstore.query.named import Named
 from fxstore.query.result import Result
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 
 from fxstore.errors import QueryError, nearest
-from fxstore.query import calls, completion, functions, hints, kept, library
+from fxstore.query import calls, functions, hints, library, result, run_cache
 from fxstore.query.engine import MACROS, RELATIONS, Engine
 
 _LISTS: Final = "`fxstore schema` prints the relations, columns and macros that can be asked"
@@ -118,8 +118,8 @@ def check(
         text,
         *_coverage(engine, tree, found),
         gives_few=not found.tables and called <= set(MACROS),
-        completed=None if is_named else completion.with_nid(engine, tree),
-        unnamed=None if is_named else completion.why_not(tree),
+        completed=None if is_named else result.with_nid(engine, tree),
+        unnamed=None if is_named else result.why_not(tree),
         terms=tuple(calls.compared(_dicts(tree), params)),
     )
 
@@ -282,7 +282,7 @@ def _check_table(path: list[str], ctes: frozenset[str]) -> None:
         return
     if not qualified and name in (*RELATIONS, *_CATALOG_VIEWS):
         return
-    private = name in library.private_names() or name.startswith(kept.PREFIX)
+    private = name in library.private_names() or name.startswith(run_cache.PREFIX)
     if not schema and name in ctes and not private and not set(name) & _PATHLIKE:
         return
     if qualified or name.startswith("_") or set(name) & _PATHLIKE:

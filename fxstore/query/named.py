@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from fxstore.errors import QueryError, UsageError
 from fxstore.query import hints, library
-from fxstore.query.asking import Asking
 from fxstore.query.calls import UNKNOWN
+from fxstore.query.connection import Asking
 from fxstore.query.hints import literal
 from fxstore.store import CommittedRun
 from fxstore.tables import ORDINAL_BITS

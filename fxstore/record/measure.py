@@ -13,9 +13,9 @@ from fxstore.errors import UsageError
 from fxstore.record.traced import LOGGED
 
 if TYPE_CHECKING:
-    from fxstore.ingest.etdump import Dump
-    from fxstore.ingest.executions import Emitted
-    from fxstore.ingest.running import Side
+    from fxstore.ingest.executorch.etdump import Dump
+    from fxstore.ingest.executorch.executions import Emitted
+    from fxstore.ingest.measure.stages import Side
     from fxstore.record.open_run import OpenRun
     from fxstore.record.recorder import Recorder
 
@@ -73,8 +73,8 @@ def measure(
             recorded, or nothing is left to measure.
     """
     run = self._open
-    from fxstore.ingest.running import Measurement, Wanted
-    from fxstore.ingest.samples import given as samples_of
+    from fxstore.ingest.measure.samples import given as samples_of
+    from fxstore.ingest.measure.stages import Measurement, Wanted
     from fxstore.metrics import resolve
 
     if scope not in _SCOPES:
@@ -145,16 +145,10 @@ def device(
         UsageError: A stage or a metric is unknown, was edited, or is no emitted program.
     """
     run = self._open
-    from fxstore.ingest.running import Wanted
-    from fxstore.ingest.running_device import (
-        compare_logged,
-        dumped,
-        flat_samples,
-        logged_and_added,
-        logged_values,
-    )
-    from fxstore.ingest.runtime_values import unplaced_line
-    from fxstore.ingest.samples import given as samples_of
+    from fxstore.ingest.executorch.runtime_values import unplaced_line
+    from fxstore.ingest.measure.runtime import compare_logged, dumped, flat_samples, logged_and_added, logged_values
+    from fxstore.ingest.measure.samples import given as samples_of
+    from fxstore.ingest.measure.stages import Wanted
     from fxstore.metrics import resolve
 
     wanted = Wanted(resolve(metrics), ("cumulative",), False, budget_bytes)
@@ -204,8 +198,8 @@ def tensors(
         UsageError: The run is public, a stage or a node is unknown, or something stands at the path.
     """
     run = self._open
-    from fxstore.ingest.raw_tensors import write_tensors
-    from fxstore.ingest.samples import given as samples_of
+    from fxstore.ingest.measure.raw_tensors import write_tensors
+    from fxstore.ingest.measure.samples import given as samples_of
 
     if run.public:
         raise UsageError("raw tensors are not written of a public run", hint="record it without privacy='public'")
@@ -221,7 +215,7 @@ def tensors(
 
 
 def _emitted(run: OpenRun, stage: str, method: str) -> Emitted:
-    from fxstore.ingest.executions import Emitted, methods_of
+    from fxstore.ingest.executorch.executions import Emitted, methods_of
     from fxstore.ingest.overlays import RunNodes
 
     for found in methods_of(RunNodes(run.stages), [stage], method):
@@ -231,7 +225,7 @@ def _emitted(run: OpenRun, stage: str, method: str) -> Emitted:
 
 
 def _lay_times(run: OpenRun, dump: Dump, stage: str, method: str) -> None:
-    from fxstore.ingest.events import EventLayer
+    from fxstore.ingest.executorch.events import EventLayer
     from fxstore.ingest.overlays import RunNodes
 
     name = f"{stage} latency" if method == "forward" else f"{stage} latency ({method})"

@@ -20,7 +20,7 @@ from fxstore.records import Overlay, Stage, Structure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fxstore.ingest.running import Side
+    from fxstore.ingest.measure.stages import Side
 
 _log = logging.getLogger("fxstore")
 
@@ -142,7 +142,7 @@ class OpenRun:
 
     def lay_static(self) -> None:
         """Adds the costs that shapes alone tell."""
-        from fxstore.ingest.static import static_overlay
+        from fxstore.ingest.measure.static import static_overlay
 
         with self.watch("the costs of operators are not told"):
             overlay = static_overlay(self.structure())
@@ -196,7 +196,7 @@ class OpenRun:
 
     def side_of(self, name: str, source: object, state: Any) -> Side:
         """Returns a source as one side of a comparison, with the buffers that it had when it was recorded."""
-        from fxstore.ingest.running import Side
+        from fxstore.ingest.measure.stages import Side
 
         return Side(name, source, {} if state is None else state.written)
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from fxstore.errors import UsageError, nearest
 from fxstore.ingest import adapters
-from fxstore.ingest.backends import BackendLayer
+from fxstore.ingest.executorch.handles import BackendLayer
 from fxstore.ingest.overlays import RunNodes
 from fxstore.ingest.privacy import public_run
 from fxstore.ingest.versions import loaded_versions
@@ -149,7 +149,7 @@ class Recorder:
             UsageError: There is no such stage, a name stands in several places, or an argument does not fit the data.
             SourceError: The file cannot be read, or is refused.
         """
-        from fxstore.ingest.metrics_given import check_names, overlay_of
+        from fxstore.ingest.tables.metrics import check_names, overlay_of
 
         names = [one.name for one in self._open.stages]
         if stage is not None and stage not in names:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from fxstore.errors import SourceError, UsageError, nearest
 from fxstore.ingest import adapters
-from fxstore.ingest.training import is_training_step
+from fxstore.ingest.compile.training import is_training_step
 from fxstore.record.recorder import Recorder, Run
 from fxstore.record.traced import compare_logged
 

@@ -10,11 +10,11 @@ from fxstore.errors import UsageError, nearest
 from fxstore.ingest import adapters
 
 if TYPE_CHECKING:
-    from fxstore.ingest.events import EventLayer
-    from fxstore.ingest.executions import Execution
-    from fxstore.ingest.handle_values import Laid
-    from fxstore.ingest.running import Side
-    from fxstore.ingest.samples import Given
+    from fxstore.ingest.executorch.events import EventLayer
+    from fxstore.ingest.executorch.executions import Execution
+    from fxstore.ingest.executorch.handle_values import Laid
+    from fxstore.ingest.measure.samples import Given
+    from fxstore.ingest.measure.stages import Side
     from fxstore.record.open_run import OpenRun
     from fxstore.record.recorder import Recorder
 
@@ -57,8 +57,8 @@ def values(
         UsageError: There is no such stage, a key names no value, or there are not as many inputs as values.
     """
     run = self._open
-    from fxstore.ingest import values_given
-    from fxstore.ingest.samples import given as samples
+    from fxstore.ingest.executorch import values_given
+    from fxstore.ingest.measure.samples import given as samples
 
     _check_reference(run, reference)
     names = list(dict.fromkeys(graph.method for one in run.stages for graph in one.graphs))
@@ -117,9 +117,9 @@ def compare_logged(run: OpenRun, inputs: object, kwargs: object = None, referenc
 
 
 def _compare_given(run: OpenRun, laid: Sequence[Laid], stage: str, right: Side, given: Given, metrics: object) -> None:
-    from fxstore.ingest.running import Wanted
-    from fxstore.ingest.running_device import compare_logged
-    from fxstore.ingest.values_given import NOT_GIVEN
+    from fxstore.ingest.executorch.values_given import NOT_GIVEN
+    from fxstore.ingest.measure.runtime import compare_logged
+    from fxstore.ingest.measure.stages import Wanted
     from fxstore.metrics import resolve
 
     wanted = Wanted(resolve(metrics), ("cumulative",), False, 1 << 28)
@@ -128,8 +128,8 @@ def _compare_given(run: OpenRun, laid: Sequence[Laid], stage: str, right: Side, 
 
 
 def _describe_given(run: OpenRun, laid: Sequence[Laid], stage: str, method: str, compared: str) -> None:
+    from fxstore.ingest.executorch.runtime_values import statistics_of, unplaced_line, unplaced_rows
     from fxstore.ingest.overlays import RunNodes
-    from fxstore.ingest.runtime_values import statistics_of, unplaced_line, unplaced_rows
 
     nodes = RunNodes(run.stages)
     places = [one for one in nodes.places if one.stage.name == stage and one.graph.method == method]
@@ -148,9 +148,9 @@ def _check_reference(run: OpenRun, reference: str | None) -> None:
 
 def _compare_dump(run: OpenRun, layer: EventLayer, inputs: object, kwargs: object, reference: str | None) -> str:
     """Returns with what an ETDump's values were compared, or why with nothing."""
-    from fxstore.ingest.executions import executions, methods_of
+    from fxstore.ingest.executorch.executions import executions, methods_of
+    from fxstore.ingest.measure.samples import given_by_method
     from fxstore.ingest.overlays import RunNodes
-    from fxstore.ingest.samples import given_by_method
 
     dump = layer.dump
     if not dump.has_values:
@@ -183,8 +183,8 @@ def _compare_method(run: OpenRun, placed: Sequence[Execution], given: Given, ref
 
 
 def _compare_executions(run: OpenRun, placed: Sequence[Execution], stage: str, right: Side, given: Given) -> None:
-    from fxstore.ingest.running import Wanted
-    from fxstore.ingest.running_device import compare_logged, logged_values
+    from fxstore.ingest.measure.runtime import compare_logged, logged_values
+    from fxstore.ingest.measure.stages import Wanted
     from fxstore.metrics import resolve
 
     wanted = Wanted(resolve(None), ("cumulative",), False, 1 << 28)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Callable
 from typing import Final
 
-_IMPORT: Final = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
+_IMPORT: Final = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[\w./-]+\.js)";\n', re.MULTILINE)
 _DATA: Final = re.compile(r'^import (\w+) from "([^"]+\.json)" with \{ type: "json" \};\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const)\b)", re.MULTILINE)
 _DECLARATION: Final = re.compile(r"^(export )?(?:async )?(?:function\*?|class|const|let|var)\b\s*(\S*)", re.MULTILINE)
@@ -22,8 +23,8 @@ def join(entry: str, read: Callable[[str], str]) -> str:
     """Returns one module script: ``entry`` and all that it imports, each once, after what it imports itself.
 
     Args:
-        entry: File name of the module to start from.
-        read: Gives a module's text for its file name.
+        entry: Path of the module to start from, below the viewer's folder.
+        read: Gives a module's text for its path.
 
     Raises:
         ValueError: Two modules declare one name, import each other, or use a form of import, export or declaration
@@ -41,13 +42,15 @@ def _visit(name: str, read: Callable[[str], str], order: dict[str, str], trail: 
     if name in order:
         return
     text = read(name)
-    for names, source in _IMPORT.findall(text):
+    for names, path in _IMPORT.findall(text):
+        source = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
         _visit(source, read, order, [*trail, name])
         exported = {declared for export, declared in _declared(source, order[source]) if export}
         wanted = {word.strip() for word in names.split(",") if word.strip()}
         if wanted - exported:
             raise ValueError(f"{name} imports what {source} does not export: {', '.join(sorted(wanted - exported))}")
-    for constant, source in _DATA.findall(text):
+    for constant, path in _DATA.findall(text):
+        source = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
         if source not in order:
             order[source] = f"const {constant} = {json.dumps(json.loads(read(source)), ensure_ascii=False)};"
     order[name] = text

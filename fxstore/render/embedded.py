@@ -5,18 +5,49 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from string import Template
 from typing import Any, Final
 
-from fxstore.render.join import join
-from fxstore.render.page import OfflinePage, embed_style, framed, source
-from fxstore.render.panetypes import registration
+from fxstore import extensions
+from fxstore.errors import UsageError
+from fxstore.render.bundle import join
+from fxstore.render.html import OfflinePage, embed_style, framed, source
 
-_PAGE: Final = "embedmain.js"
-_BUNDLE: Final = "embedapi.js"
+# Pane types of other packages: panes of a compare that show the same nodes in a way of their own.
+#
+# The entry-point group ``fxstore.pane_types`` names functions without arguments that return a JavaScript expression:
+# the function that ``FXGraphCompare.registerPaneType`` takes.
+
+
+_UNSAFE: Final = re.compile(r"</script|<!--|<script", re.IGNORECASE)
+
+
+def registration(name: str) -> str:
+    """Returns the statement that registers an installed pane type.
+
+    Raises:
+        UsageError: There is none of that name, or its script cannot stand in a page.
+    """
+    give = extensions.load("pane-types", name)
+    try:
+        code = give()
+    except Exception as error:  # the package's own function
+        raise UsageError(f"pane type {name!r} gives no script: {extensions.brief(error)}") from error
+    if not isinstance(code, str) or not code.strip():
+        raise UsageError(
+            f"pane type {name!r} gives no script", hint="its function returns a JavaScript function's text"
+        )
+    if found := _UNSAFE.search(code):
+        raise UsageError(f"the script of pane type {name!r} is not safe inside a page: {found[0]!r}")
+    return f"window.FXGraphCompare.registerPaneType({json.dumps(name)}, ({code.strip()}\n));"
+
+
+_PAGE: Final = "embed/main.js"
+_BUNDLE: Final = "embed/api.js"
 
 
 def html(payload: Mapping[str, Any], title: str = "") -> str:
@@ -44,7 +75,7 @@ def script(payload: Mapping[str, Any], container_id: str, runtime: bool = True) 
             alone: the page loads the viewer (:func:`runtime_js`) itself, once for all scripts, before or after them.
     """
     place, data = _literal(container_id), _literal(_packed(payload))
-    mount = Template(source("embedmount.js")).substitute(place=place, data=data)
+    mount = Template(source("embed/mount.js")).substitute(place=place, data=data)
     return (runtime_js() if runtime else "") + mount
 
 
@@ -66,7 +97,7 @@ def runtime_js(pane_types: Sequence[str] = ()) -> str:
     It sets ``window.fxstore``, ``FXGraphViewer`` and ``FXGraphCompare``. The same text for the same pane types.
 
     Args:
-        pane_types: Installed pane types that it brings along; see :mod:`fxstore.render.panetypes`.
+        pane_types: Installed pane types that it brings along; see :mod:`fxstore.render.embedded`.
 
     Raises:
         UsageError: There is no such pane type, or its script cannot stand in a page.

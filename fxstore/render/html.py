@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Final
 
 from fxstore.errors import MissingExtraError, UsageError
 from fxstore.render import payload
-from fxstore.render.join import join
+from fxstore.render.bundle import join
 from fxstore.render.model import PageModel
 
 if TYPE_CHECKING:
     from fxstore.render.widget import PageWidget
 
-_ENTRY: Final = "main.js"
+_ENTRY: Final = "page/main.js"
 _FRAME: Final = (
     '<iframe title="fxstore" sandbox="allow-scripts" width="100%" height="720" style="border:0" srcdoc="{}"></iframe>'
 )

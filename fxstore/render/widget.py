@@ -5,7 +5,7 @@ from __future__ import annotations
 import anywidget
 import traitlets
 
-from fxstore.render.page import source
+from fxstore.render.html import source
 
 
 class PageWidget(anywidget.AnyWidget):
@@ -16,7 +16,7 @@ class PageWidget(anywidget.AnyWidget):
         height: Of the frame, in pixels.
     """
 
-    _esm = source("widget.js")
+    _esm = source("page/widget.js")
     html = traitlets.Unicode(help="The page.").tag(sync=True)
     selected = traitlets.Int(None, allow_none=True, help="nid of the selected node.").tag(sync=True)
     height = traitlets.Int(720, min=80, help="Of the frame, in pixels.").tag(sync=True)

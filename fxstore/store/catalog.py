@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fxstore import tables
-from fxstore.store import listing, manifest, reading, segments, tagging
+from fxstore.store import manifest, reading, runs, segments
 from fxstore.store.directory import RUN_PREFIX, Directory
 from fxstore.store.runs import CommittedRun
 from fxstore.store.segments import Segment
@@ -50,7 +50,7 @@ class Catalog:
         self._committed: dict[str, CommittedRun] = {}
         self._segments: dict[str, Segment] = {}
         self._folders: dict[str, str] = {}
-        self._seen: listing.Names | None = None
+        self._seen: manifest.Names | None = None
         self._unchanged_since: tuple[int, int] | None = None
         self._present: set[str] = set()
         self._names: dict[str, str] = {}
@@ -95,7 +95,7 @@ class Catalog:
         self._arrange()
         return True
 
-    def _take_in(self, found: listing.Names) -> bool:
+    def _take_in(self, found: manifest.Names) -> bool:
         """Reads what is new; returns False where some of it was taken away after it was listed."""
         self._seen = found
         if not self._read_segments(found.segments):
@@ -112,17 +112,17 @@ class Catalog:
         self._committed = kept | (read or {})
         return read is not None
 
-    def _list(self, again: bool) -> listing.Names | None:
+    def _list(self, again: bool) -> manifest.Names | None:
         """Returns the names of runs, tags and segments; None where none can have come or gone since the last time.
 
         Runs first: what a compaction takes away from there is in a segment before.
         """
         self.directory.update(again)
         before = time.time_ns()
-        changed = listing.changed(self.directory.runs), listing.changed(self.directory.segments)
+        changed = manifest.changed(self.directory.runs), manifest.changed(self.directory.segments)
         if changed == self._unchanged_since and not again:
             return None
-        found = listing.Names(listing.listed(self.directory.runs), segments.names(self.directory))
+        found = manifest.Names(manifest.listed(self.directory.runs), segments.names(self.directory))
         self._unchanged_since = changed if before - max(changed) > _COARSE_NS else None
         return found
 
@@ -158,11 +158,11 @@ class Catalog:
     def tags_of_none(self) -> list[str]:
         """Returns the names of the files that are tags of runs that are not there."""
         names = self._seen.beside_runs if self._seen else frozenset()
-        return [name for name in sorted(names) if (of := tagging.run_of(name)) and of not in self._folders]
+        return [name for name in sorted(names) if (of := runs.run_of(name)) and of not in self._folders]
 
     def tag_files(self, run_ids: Container[str]) -> list[str]:
         """Returns the names of the files that are tags of some runs."""
-        return tagging.files(self._seen.beside_runs if self._seen else (), run_ids)
+        return runs.files(self._seen.beside_runs if self._seen else (), run_ids)
 
     def leave_out(self, damage: dict[str, str]) -> None:
         """Takes out runs whose files turned out to be damaged.
@@ -177,7 +177,7 @@ class Catalog:
 
     def _arrange(self) -> None:
         self._committed = dict(sorted(self._committed.items(), key=lambda item: (item[1].created_at, item[0])))
-        tags = tagging.named(self._seen.beside_runs if self._seen else ())
+        tags = runs.named(self._seen.beside_runs if self._seen else ())
         self.runs = {
             run_id: run._replace(tags={**run.tags, **tags[run_id]}) if run_id in tags else run
             for run_id, run in self._committed.items()
@@ -211,7 +211,7 @@ class Catalog:
         structures = {run.structure_hash: run for run in found.values()}.values()
         missing = self._missing(structures)
         for _ in range(_WAITS):
-            if not missing or not listing.is_collecting(self.directory):
+            if not missing or not manifest.is_collecting(self.directory):
                 break
             time.sleep(_WAIT_S)  # a collection puts back what came to be used meanwhile
             missing = self._missing(structures)

@@ -22,10 +22,9 @@ from typing import Final
 from fxstore.errors import UsageError
 from fxstore.store import manifest, publishing
 from fxstore.store.catalog import Catalog
-from fxstore.store.compacting import DOOMED, GRACE_S, doom, drop_replaced, rewrite
-from fxstore.store.directory import ASIDE, Directory
-from fxstore.store.locking import NAME as LOCK
-from fxstore.store.locking import alone
+from fxstore.store.compaction import DOOMED, GRACE_S, doom, drop_replaced, rewrite
+from fxstore.store.directory import ASIDE, Directory, alone
+from fxstore.store.directory import NAME as LOCK
 from fxstore.store.runs import CommittedRun
 
 _SHARD: Final = re.compile("[0-9a-f]{2}")

@@ -22,11 +22,10 @@ from typing import Final
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.collector import at_rest
-from fxstore.store import manifest, parquet, publishing, segments, shapes, sums
+from fxstore.gc_paused import at_rest
+from fxstore.store import integrity, manifest, parquet, publishing, segments
 from fxstore.store.catalog import Catalog
-from fxstore.store.directory import Directory
-from fxstore.store.locking import alone
+from fxstore.store.directory import Directory, alone
 from fxstore.store.runs import CommittedRun
 from fxstore.store.segments import Segment
 
@@ -142,7 +141,7 @@ def _rows(
 
 def _is_whole(folder: Path, what: str) -> bool:
     files = [folder / f"{relation}.parquet" for relation in tables.RUN_TABLES]
-    for path, why in (sums.damaged(files) or shapes.misshapen(files)).items():
+    for path, why in (integrity.damaged(files) or integrity.misshapen(files)).items():
         warnings.warn(f"{what} stays as it is: {path.name}: {why}", stacklevel=5)
         return False
     return True

@@ -21,12 +21,14 @@ say with ``digests`` that those directories have theirs, so that one that is gon
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -244,3 +246,102 @@ def replace(directory: Directory, target: Path, write: parquet.Write) -> None:
     staged = directory.staging / f"{target.name}.{secrets.token_hex(8)}"
     write(staged)
     os.replace(staged, target)
+
+
+# What a failed write says, and what to do about it.
+
+
+_ADVICE: Final = {
+    errno.ENOSPC: "free some space (fxstore gc drops what is not needed), and do it again",
+    errno.EDQUOT: "free some space (fxstore gc drops what is not needed), and do it again",
+    errno.EFBIG: "the file system, or a limit of this process, takes no file of that size",
+    errno.EACCES: "give yourself the right to write there, or use another store",
+    errno.EPERM: "give yourself the right to write there, or use another store",
+    errno.EROFS: "it is mounted for reading only: use another store",
+    errno.EIO: "the disk fails: look at the system's log, and run fxstore verify",
+    errno.EMFILE: "close files, or raise the limit (ulimit -n), and do it again",
+    errno.ENFILE: "close files, or raise the limit, and do it again",
+}
+_ELSE: Final = "what was stored before is as it was; do it again, or run fxstore verify"
+
+
+def unwritable(root: Path, error: OSError) -> StoreError:
+    """Returns the error of a write to a store that failed."""
+    said = f"cannot write to the store {str(root)!r}: {error.strerror or error}"
+    return StoreError(said, hint=_ADVICE.get(error.errno or 0, _ELSE))
+
+
+def unreadable(root: Path, error: OSError) -> StoreError:
+    """Returns the error of a look into a store that failed."""
+    said = f"cannot read the store {str(root)!r}: {error.strerror or error}"
+    return StoreError(said, hint="see whether the directory is still there and may be read; fxstore verify says more")
+
+
+def read_only(location: str) -> StoreError:
+    """Returns the error of a write to a store that was opened for reading."""
+    if "://" in location:
+        return StoreError("a store at a URL is for reading only", hint="take it into one of your own: fxstore merge")
+    return StoreError("the store is open for reading only", hint="open it without read_only")
+
+
+# One ``compact`` or ``gc`` at a time. Writers and readers take no lock.
+
+
+NAME = "maintenance.lock"
+
+
+@contextmanager
+def alone(directory: Directory) -> Iterator[None]:
+    """Runs a block while no other process compacts or collects; the system frees the lock of one that was killed.
+
+    Raises:
+        StoreError: Another one is at work, the store may not be written, or a directory of it is elsewhere.
+    """
+    if directory.read_only:
+        raise read_only(directory.location)
+    try:
+        _check_own(directory)
+        handle = os.open(directory.staging / NAME, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        raise unwritable(directory.root, error) from error
+    try:
+        if not _locked(handle):
+            raise StoreError("another compact or gc is at work in this store", hint="wait for it, and do it again")
+        try:
+            yield
+        except OSError as error:
+            raise unwritable(directory.root, error) from error
+    finally:
+        os.close(handle)
+
+
+def _check_own(directory: Directory) -> None:
+    """Raises where a directory of the store is elsewhere: what would be removed there is not the store's."""
+    for name in FOLDERS:
+        if (directory.root / name).is_symlink():
+            raise StoreError(
+                f"{str(directory.root / name)!r} is a symbolic link, and only what stands in the store is touched",
+                hint="put the directory itself there",
+            )
+
+
+def _locked(handle: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:
+        return _locked_on_windows(handle)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _locked_on_windows(handle: int) -> bool:
+    import msvcrt
+
+    try:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError:
+        return False
+    return True

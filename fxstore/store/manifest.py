@@ -14,10 +14,11 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from fxstore.store import parquet, reading, sealing
-from fxstore.store.directory import FORMAT, RUN_PREFIX, Directory, replace
+from fxstore.store import parquet, reading
+from fxstore.store.directory import ASIDE, FORMAT, RUN_PREFIX, Directory, has_content, replace
 from fxstore.store.runs import LATER, CommittedRun, check, check_format, checked
 
 # Runs that may be missing in the manifest before a writer adds them: reading one run.json takes about 0.1 ms.
@@ -38,7 +39,7 @@ def to_text(runs: Iterable[CommittedRun], **more: Any) -> str:
     columns = {name: [getattr(run, name) for run in runs] for name in _OWN}
     said: dict[str, Any] = {"format": FORMAT, "count": len(runs), "runs": {**columns, "shared": places}}
     said["shared"] = [{name: getattr(run, name) for name in _SHARED} for run in shared]
-    return sealing.sealed(json.dumps({**said, **more}))
+    return reading.sealed(json.dumps({**said, **more}))
 
 
 def common(runs: Sequence[CommittedRun]) -> tuple[list[int], list[CommittedRun]]:
@@ -132,3 +133,48 @@ def _known(directory: Directory) -> int:
     except (OSError, ValueError):
         return 0
     return int(said[1]) if said else 0
+
+
+# What the directories of a store list, as it stood together at one time.
+
+
+# While others commit all the time, one listing is as good as the next.
+_LOOKS: Final = 3
+
+
+class Names(NamedTuple):
+    """What a store's directories list: of runs and their tags, and of segments."""
+
+    beside_runs: frozenset[str]
+    segments: frozenset[str]
+
+
+def changed(path: Path) -> int:
+    """Returns the time of a directory's last change in nanoseconds, 0 where it is not there."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def listed(path: Path) -> frozenset[str]:
+    """Returns the names in a directory; as they stood at one time, as far as its time tells."""
+    for _ in range(_LOOKS):
+        before = changed(path)
+        try:
+            found = frozenset(os.listdir(path))
+        except FileNotFoundError:
+            if not (path.parent / "FORMAT").exists() or has_content(path.parent):
+                raise
+            found = frozenset()  # what copies a store may leave out what is empty
+        if changed(path) == before:
+            break
+    return found
+
+
+def is_collecting(directory: Directory) -> bool:
+    """Tells whether a collection has moved graphs aside, and may put some back."""
+    try:
+        return any(name.startswith(ASIDE) for name in os.listdir(directory.staging))
+    except FileNotFoundError:
+        return False

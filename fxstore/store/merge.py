@@ -15,12 +15,11 @@ from typing import Final
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.collector import at_rest
 from fxstore.errors import StoreError, UsageError
-from fxstore.store import manifest, parquet, publishing, segments, shapes, sums, tagging
+from fxstore.gc_paused import at_rest
+from fxstore.store import integrity, manifest, parquet, publishing, runs, segments
 from fxstore.store.catalog import Catalog
-from fxstore.store.directory import Directory
-from fxstore.store.failing import read_only, unreadable, unwritable
+from fxstore.store.directory import Directory, read_only, unreadable, unwritable
 from fxstore.store.runs import CommittedRun
 
 # While the other store is compacted all the time, the next try meets what the last one found.
@@ -110,7 +109,7 @@ def _take(directory: Directory, theirs: Catalog, run: CommittedRun, known: dict[
     """Takes one run in; returns False where it came in meanwhile, is gone there, or cannot be read.
 
     Args:
-        known: What was found good, for :func:`fxstore.store.shapes.contradiction`.
+        known: What was found good, for :func:`fxstore.store.integrity.contradiction`.
     """
     for tries_left in reversed(range(_TRIES)):
         try:
@@ -131,7 +130,7 @@ def _copy(directory: Directory, staging: Path, theirs: Catalog, run: CommittedRu
     own = _own(theirs, run)
     for folder, _, relations in _contents(directory, theirs, run):
         _check_files(theirs, [folder / f"{relation}.parquet" for relation in relations])
-    if why := shapes.contradiction(theirs.directory, run, own, known):
+    if why := integrity.contradiction(theirs.directory, run, own, known):
         raise _Unreadable(why)
     _copy_contents(directory, staging, theirs, run)
     if not publishing.commit(directory, staging, run, own):
@@ -144,7 +143,7 @@ def _own(theirs: Catalog, run: CommittedRun) -> dict[str, pa.Table]:
     folder = theirs.folder(run.run_id)
     files = [folder / f"{relation}.parquet" for relation in tables.RUN_TABLES]
     _check_files(theirs, files)
-    for file, why in shapes.misshapen(files).items():
+    for file, why in integrity.misshapen(files).items():
         raise _Unreadable(f"{file}: {why}")
     try:
         own = segments.own_tables(folder, run)
@@ -152,7 +151,7 @@ def _own(theirs: Catalog, run: CommittedRun) -> dict[str, pa.Table]:
         raise _Unreadable(f"{error.filename or folder}: it is missing") from error
     except (ValueError, pa.ArrowException) as error:
         raise _Unreadable(f"{folder}: {error}") from error
-    if run.content and sums.of_rows(own) != run.content:
+    if run.content and integrity.of_rows(own) != run.content:
         raise _Unreadable(f"{folder}: its rows are not those that were written")
     return own
 
@@ -181,7 +180,7 @@ def _check_same(folder: Path, target: Path, relations: tuple[str, ...]) -> None:
     """Raises where what has one hash in both stores is not the same there and here; its bytes may differ."""
     for name in (f"{relation}.parquet" for relation in relations):
         try:
-            here, there = sums.of(target / name), sums.of(folder / name)
+            here, there = integrity.of(target / name), integrity.of(folder / name)
             same = here == there or parquet.read(target / name).equals(parquet.read(folder / name))
         except (OSError, ValueError, pa.ArrowException) as error:
             raise _Unreadable(f"{target / name}: {error}") from error
@@ -197,14 +196,14 @@ def _copy_folder(folder: Path, target: Path, staging: Path, names: list[str]) ->
             parquet.write_bytes((folder / name).read_bytes(), finished / name)
     except FileNotFoundError as error:
         raise _Unreadable(f"{error.filename}: it is missing") from error
-    sums.write(finished, names)
+    integrity.write(finished, names)
     return publishing.place(finished, target)
 
 
 def _check_files(theirs: Catalog, files: list[Path]) -> None:
     theirs.directory.fetch(files)
     for file in files:
-        if why := sums.damage(file, theirs.digested):
+        if why := integrity.damage(file, theirs.digested):
             raise _Unreadable(f"{file}: {why}")
 
 
@@ -216,6 +215,6 @@ def _tag(directory: Directory, theirs: Catalog) -> int:
     for run_id in theirs.runs.keys() & ours.runs.keys():
         new = {key: value for key, value in theirs.runs[run_id].tags.items() if key not in ours.runs[run_id].tags}
         if new:
-            tagging.add(directory, run_id, new)
+            runs.add(directory, run_id, new)
             count += len(new)
     return count

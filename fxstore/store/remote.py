@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fxstore.errors import MissingExtraError, StoreError
-from fxstore.store import segments, sums
+from fxstore.store import integrity, segments
 from fxstore.store.directory import RUN_PREFIX, Directory, check_format
 
 _ADVICE: Final = "see whether the URL is right, and whether what it needs (network, credentials) is there"
@@ -133,7 +133,7 @@ class Mirror(Directory):
 
 def _digests(folder: Path, root: Path) -> str:
     """Returns the name of the file that says the digests of a directory's files."""
-    return _DESCRIBES.get(folder.relative_to(root).parts[0], sums.NAME)
+    return _DESCRIBES.get(folder.relative_to(root).parts[0], integrity.NAME)
 
 
 def open_mirror(url: str) -> Mirror:

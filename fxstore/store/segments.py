@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.store import manifest, parquet, reading, sums
+from fxstore.store import integrity, manifest, parquet, reading
 from fxstore.store.directory import Directory
 from fxstore.store.runs import CommittedRun
 
@@ -92,7 +92,7 @@ def write(
     for relation, schema in tables.RUN_TABLES.items():
         keyed = parquet.keyed(schema, "run_key", pa.int32())
         parquet.write_groups(_grouped(rows(relation), keyed), keyed, finished / f"{relation}.parquet")
-    digests = sums.of_files(finished, [f"{relation}.parquet" for relation in tables.RUN_TABLES])
+    digests = integrity.of_files(finished, [f"{relation}.parquet" for relation in tables.RUN_TABLES])
     text = manifest.to_text(runs, replaces=sorted(segment.replaces), files=digests)
     parquet.write_text(text, finished / DESCRIPTION)
     parquet.sync(finished)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,10 +13,9 @@ from typing import Final
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.store import listing, reading, shapes, sums
+from fxstore.store import integrity, manifest, reading
 from fxstore.store.catalog import Catalog
-from fxstore.store.directory import RELATIONS, UPGRADE, Directory
-from fxstore.store.failing import unreadable
+from fxstore.store.directory import RELATIONS, UPGRADE, Directory, temporary, unreadable
 from fxstore.store.runs import CommittedRun
 from fxstore.store.segments import as_given, by_run
 
@@ -93,15 +95,15 @@ def _check(catalog: Catalog) -> Verified:
     directory = catalog.directory
     problems = [*_left_out(catalog), *_beside(directory)]
     files = undigested = 0
-    known: dict[Path, sums.Digests] = {}
+    known: dict[Path, integrity.Digests] = {}
     for folder, (names, run_ids) in needed(catalog).items():
         directory.fetch([folder / name for name in names])
         files += len(names)
-        damaged = sums.damaged((folder / name for name in names), known, catalog.digested)
+        damaged = integrity.damaged((folder / name for name in names), known, catalog.digested)
         undigested += len(names) if known.get(folder, {}) is None else 0
         for path, why in damaged.items():
             problems.append(_problem(directory, path, why, run_ids))
-        for path, why in shapes.misshapen(folder / name for name in names if (folder / name) not in damaged).items():
+        for path, why in integrity.misshapen(folder / name for name in names if (folder / name) not in damaged).items():
             problems.append(_problem(directory, path, why, run_ids))
     bad = {run_id for problem in problems for run_id in problem.runs}
     for run_id, why in _contradictions(catalog, bad):
@@ -160,7 +162,7 @@ def _contradictions(catalog: Catalog, bad: set[str]) -> Iterator[tuple[str, str]
             continue
         for run in runs:
             own = {name: as_given(held[name].get(run.run_key), schema) for name, schema in tables.RUN_TABLES.items()}
-            if run.content and sums.of_rows(own) != run.content:
+            if run.content and integrity.of_rows(own) != run.content:
                 yield run.run_id, "its rows are not those that were committed"
             elif not catalog.is_shared(run) and (why := _misdescribed(catalog, run)):
                 yield run.run_id, why
@@ -186,13 +188,72 @@ def _beside(directory: Directory) -> Iterator[Problem]:
     for relation in RELATIONS:
         path = directory.empty(relation)
         directory.fetch([path])
-        if why := sums.damage(path):
+        if why := integrity.damage(path):
             yield Problem(f"empty/{relation}.parquet", why, (), "copy it from a store that is whole")
     if directory.manifest.exists():
         try:
             reading.parsed(reading.text(directory.manifest))
         except (OSError, ValueError) as error:
             yield Problem(directory.manifest.name, f"it cannot be read: {error}", (), remade)
-    for name in sorted(listing.listed(directory.runs)):
+    for name in sorted(manifest.listed(directory.runs)):
         if not name.startswith(("run_id=", "_tag.")):
             yield Problem(f"runs/{name}", "it is no run, and no tag", (), "take it away")
+
+
+# Copying what is whole in a store, for who may do with the copy what they like.
+
+
+# While others compact all the time, the next try meets what the last one found.
+_TRIES_COPYING: Final = 8
+
+
+def private_copy(directory: Directory) -> Directory:
+    """Copies the runs of a store into a temporary directory, which is removed when the process ends.
+
+    A run that is damaged is left out with a warning; one that is committed meanwhile is left out, never half there.
+    """
+    catalog = Catalog(directory)
+    catalog.refresh()
+    copy = temporary()
+    atexit.register(copy.remove)
+    for _ in range(_TRIES_COPYING):
+        damage = _copy(catalog, copy)
+        if not damage or not catalog.refresh(again=True):  # compacted or collected while it was copied
+            break
+    for run_id, why in damage.items():
+        warnings.warn(f"run {run_id} is left out: {why}", stacklevel=3)
+    return copy
+
+
+def _copy(catalog: Catalog, copy: Directory) -> dict[str, str]:
+    """Copies what is not there yet; returns why runs are left out, by their ids."""
+    directory = catalog.directory
+    damage: dict[str, str] = {}
+    own = {directory.run(run_id): run_id for run_id in catalog.committed()}
+    folders = needed(catalog)
+    for folder, (names, run_ids) in sorted(folders.items(), key=lambda item: item[0] in own):
+        target = copy.root / folder.relative_to(directory.root)
+        if target.exists() or own.get(folder) in damage:
+            continue
+        directory.fetch([folder / name for name in names])
+        if why := _copy_folder(folder, names, target, catalog.digested):
+            shutil.rmtree(target)
+            damage |= dict.fromkeys(run_ids, why)
+    for name in catalog.tag_files(catalog.runs):
+        (copy.runs / name).touch()
+    return damage
+
+
+def _copy_folder(folder: Path, names: list[str], target: Path, digested: frozenset[str]) -> str | None:
+    """Copies files and what says their digests; returns what is wrong with one of them."""
+    target.mkdir(parents=True)
+    described = [name for name in (*integrity.DESCRIPTIONS, integrity.NAME) if (folder / name).is_file()]
+    try:
+        for name in (*names, *described):
+            with reading.opened(folder / name) as source, open(target / name, "wb") as file:
+                shutil.copyfileobj(source, file)
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
+    files = [target / name for name in names]
+    damage = integrity.damaged(files, digested=digested) or integrity.misshapen(files)
+    return next((f"{folder / path.name}: {why}" for path, why in damage.items()), None)

@@ -41,7 +41,7 @@ def compiled(module: nn.Module, *inputs: Any, partition: bool = True) -> dict[st
 
 def traced(found: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Emits and runs a program on this machine; returns its record, and the paths of dump and buffer."""
-    from fxstore.ingest.device import run_pte
+    from fxstore.ingest.measure.runtime import run_pte
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

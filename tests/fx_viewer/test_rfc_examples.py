@@ -151,7 +151,7 @@ def test_the_inspector(etrecord: str, demo_compile: Any, monkeypatch: pytest.Mon
         warnings.simplefilter("ignore")
         from executorch.devtools import Inspector
 
-        from fxstore.ingest.device import run_pte
+        from fxstore.ingest.measure.runtime import run_pte
 
         for name in ("export_fx_viewer_html", "export_fx_viewer_html_from_graphs"):
             monkeypatch.setattr(Inspector, name, None, raising=False)

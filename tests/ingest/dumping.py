@@ -110,7 +110,7 @@ def lowered(model: nn.Module, inputs: tuple[Any, ...], *, at_once: bool = True, 
 
 def values_of(program: Any, inputs: Sequence[Any]) -> dict[str, Any]:
     """What each operator of an exported program gives, by its name without its overload."""
-    from fxstore.ingest.values import capture_values
+    from fxstore.ingest.measure.values import capture_values
 
     found = capture_values(program, tuple(inputs)).values
     return {name: array for (_, name, port), array in found.items() if port == 0}

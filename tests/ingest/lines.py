@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fxstore.ingest.adapters import Ingested
-from fxstore.ingest.described import Node, graph_of
+from fxstore.ingest.node_table import Node, graph_of
 from fxstore.records import Graph, Stage
 
 

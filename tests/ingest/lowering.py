@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from fxstore.ingest.attach import Attached, attach, emitted_graph
-from fxstore.ingest.capture import capture_program
-from fxstore.ingest.device import DeviceRun, run_pte
-from fxstore.ingest.etdump import read_etdump
-from fxstore.ingest.measure import named
-from fxstore.ingest.values import Key
+from fxstore.ingest.executorch.attach import Attached, attach, emitted_graph
+from fxstore.ingest.executorch.etdump import read_etdump
+from fxstore.ingest.export.capture import capture_program
+from fxstore.ingest.measure.comparison import named
+from fxstore.ingest.measure.runtime import DeviceRun, run_pte
+from fxstore.ingest.measure.values import Key
 from fxstore.records import Graph
 
 

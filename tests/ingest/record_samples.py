@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from fxstore.ingest.capture import capture_program
+from fxstore.ingest.export.capture import capture_program
 from fxstore.records import Graph
 
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import fx, nn  # noqa: E402
 
 from fxstore.ingest import adapters  # noqa: E402
-from fxstore.ingest.capture import capture_module, capture_program  # noqa: E402
+from fxstore.ingest.export.capture import capture_module, capture_program  # noqa: E402
 from fxstore.records import Graph  # noqa: E402
 
 

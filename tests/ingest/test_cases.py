@@ -20,7 +20,7 @@ import pytest
 
 import fxstore
 from fxstore.ingest import adapters
-from fxstore.ingest.exported_file import read_exported
+from fxstore.ingest.export.exported_file import read_exported
 from fxstore.records import Graph
 from tests.ingest.etdump_writer import dump, profile, tensor, value
 
@@ -224,7 +224,7 @@ def test_29_without_the_buffer_there_are_times_but_no_numbers(store: fxstore.Sto
     ]  # fmt: skip
     (tmp_path / "run.etdp").write_bytes(dump(events))
     program = export(Sine(), torch.ones(2))
-    from fxstore.ingest.handles import Maps
+    from fxstore.ingest.executorch.handles import Maps
 
     stage = Maps({"forward": {0: (1,)}}).on(_with_handle(adapters.read(program).stages[0]))
     found = adapters.read(tmp_path / "run.etdp")
@@ -239,7 +239,7 @@ def test_29_without_the_buffer_there_are_times_but_no_numbers(store: fxstore.Sto
 def _with_handle(stage: Any) -> Any:
     from dataclasses import replace
 
-    from fxstore.ingest.handles import _with_handles
+    from fxstore.ingest.executorch.handles import _with_handles
 
     (graph,) = stage.graphs
     position = graph.nodes["name"].to_pylist().index("sin")

@@ -12,11 +12,11 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch.exir")
 
-from fxstore.ingest import device  # noqa: E402
-from fxstore.ingest.device import DeviceError, run_pte  # noqa: E402
-from fxstore.ingest.etdump import MISSING_BUFFER, read_etdump  # noqa: E402
-from fxstore.ingest.qparams import quantised_ports  # noqa: E402
-from fxstore.ingest.values import capture_values  # noqa: E402
+from fxstore.ingest.executorch.etdump import MISSING_BUFFER, read_etdump  # noqa: E402
+from fxstore.ingest.measure import runtime  # noqa: E402
+from fxstore.ingest.measure.qparams import quantised_ports  # noqa: E402
+from fxstore.ingest.measure.runtime import DeviceError, run_pte  # noqa: E402
+from fxstore.ingest.measure.values import capture_values  # noqa: E402
 from fxstore.metrics import compare  # noqa: E402
 from tests.ingest.lowering import Lowered, lower  # noqa: E402
 
@@ -246,7 +246,7 @@ def test_a_buffer_that_is_too_small_grows_and_nothing_leaks(
 
 
 def test_the_largest_buffer_is_the_end(ports: Lowered, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "_LARGEST_BUFFER", 100)
+    monkeypatch.setattr(runtime, "_LARGEST_BUFFER", 100)
     with pytest.raises(DeviceError, match="GiB"):
         run_pte(ports.program, [("forward", ports.inputs)], debug_buffer_bytes=100)
 

@@ -14,8 +14,8 @@ import fxstore
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")
 
-from fxstore.ingest import laid_out  # noqa: E402
-from fxstore.ingest.device import DeviceError, run_pte  # noqa: E402
+from fxstore.ingest.measure import qparams  # noqa: E402
+from fxstore.ingest.measure.runtime import DeviceError, run_pte  # noqa: E402
 
 
 class Net(torch.nn.Module):  # type: ignore[misc]
@@ -71,13 +71,13 @@ def test_a_value_is_passed_in_the_layout_that_the_program_takes(last: bool) -> N
 def test_a_layout_is_an_order_of_axes_and_costs_no_value() -> None:
     x, y = inputs()
     for value, example in ((x, y), (y, x)):
-        laid = laid_out.like(value, example)
+        laid = qparams.like(value, example)
         assert laid.stride() == example.stride()
         assert torch.equal(laid, value)
-    assert laid_out.like(x, x) is x
-    assert laid_out.like(3, x) == 3
-    assert laid_out.like(x, torch.ones(2)) is x
-    assert laid_out.like(x.to_sparse(), y).layout == torch.sparse_coo
+    assert qparams.like(x, x) is x
+    assert qparams.like(3, x) == 3
+    assert qparams.like(x, torch.ones(2)) is x
+    assert qparams.like(x.to_sparse(), y).layout == torch.sparse_coo
 
 
 def test_what_the_runtime_refuses_says_where() -> None:

@@ -12,7 +12,7 @@ import fxstore
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")
 
-from fxstore.ingest.device import DeviceError, run_pte  # noqa: E402
+from fxstore.ingest.measure.runtime import DeviceError, run_pte  # noqa: E402
 
 
 class Counter(torch.nn.Module):  # type: ignore[misc]

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("executorch.exir")
 from torch import nn  # noqa: E402
 
-from fxstore.ingest.device import run_pte  # noqa: E402
+from fxstore.ingest.measure.runtime import run_pte  # noqa: E402
 
 
 class Prefill(nn.Module):

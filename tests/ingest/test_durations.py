@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fxstore.ingest.attach import Latency
-from fxstore.ingest.durations import durations
-from fxstore.ingest.event_rows import EventRows
+from fxstore.ingest.executorch.attach import Latency
+from fxstore.ingest.executorch.events import durations
+from fxstore.ingest.executorch.executions import EventRows
 from fxstore.ingest.overlays import ROWS
 from fxstore.records import Overlay
 

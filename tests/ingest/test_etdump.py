@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fxstore.errors import SourceError
-from fxstore.ingest.attach import EmittedGraph, attach
-from fxstore.ingest.etdump import MISSING_BUFFER, Block, read_etdump
+from fxstore.ingest.executorch.attach import EmittedGraph, attach
+from fxstore.ingest.executorch.etdump import MISSING_BUFFER, Block, read_etdump
 
 pytest.importorskip("flatbuffers")
 from tests.ingest.etdump_writer import dump, profile, tensor, value
@@ -197,7 +197,9 @@ def test_law_a_damaged_file_is_read_or_refused(length: int, changes: list[tuple[
 
 
 def test_neither_torch_nor_executorch_is_imported() -> None:
-    code = "import sys, fxstore.ingest.attach as a; sys.exit(bool({'torch', 'executorch'} & set(sys.modules)))"
+    code = (
+        "import sys, fxstore.ingest.executorch.attach as a; sys.exit(bool({'torch', 'executorch'} & set(sys.modules)))"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")
 
-from fxstore.ingest.etrecord import Delegate, read_etrecord  # noqa: E402
-from fxstore.ingest.keyword_only import is_keyword  # noqa: E402
+from fxstore.ingest.executorch.etrecord import Delegate, read_etrecord  # noqa: E402
+from fxstore.ingest.export.keyword_only import is_keyword  # noqa: E402
 from tests.ingest.record_samples import (  # noqa: E402
     MODELS,
     Saved,
@@ -161,7 +161,7 @@ def test_an_emitted_program_has_instructions_for_handles(tmp_path: Path) -> None
     from executorch.devtools.etrecord import ETRecord
     from executorch.exir import to_edge
 
-    from fxstore.ingest.capture import capture_program
+    from fxstore.ingest.export.capture import capture_program
 
     exported = torch.export.export(Sine(), (torch.randn(2),))
     emitted = to_edge(exported).to_executorch().exported_program()
@@ -222,7 +222,7 @@ def test_reading_needs_no_torch(saved: dict[str, Saved]) -> None:
     code = (
         "import sys\n"
         "for name in ('torch', 'executorch', 'torchao', 'sympy', 'pickle5'): sys.modules[name] = None\n"
-        "from fxstore.ingest.etrecord import read_etrecord\n"
+        "from fxstore.ingest.executorch.etrecord import read_etrecord\n"
         f"print(*(g.fingerprint() for s in read_etrecord({str(saved['mapped'].path)!r}).stages for g in s.graphs))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -21,7 +21,7 @@ pytest.importorskip("executorch")
 
 from fxstore.errors import SourceError
 from fxstore.ingest import archive
-from fxstore.ingest.etrecord import read_etrecord
+from fxstore.ingest.executorch.etrecord import read_etrecord
 from tests.ingest.record_samples import save
 
 EDGE = "edge_dialect_exported_program/forward"

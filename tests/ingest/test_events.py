@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fxstore
-from fxstore.ingest.alignment import agrees, align
+from fxstore.ingest.executorch.inner_events import agrees, align
 from tests.ingest.etdump_writer import dump, profile
 
 torch = pytest.importorskip("torch")
@@ -223,8 +223,8 @@ class TestBackends:
 
     def test_a_handle_that_both_share_tells_nothing(self, store: fxstore.Store, compiled: dict[str, Any]) -> None:
         from fxstore.ingest import adapters
-        from fxstore.ingest.etrecord import read_etrecord
-        from fxstore.ingest.handles import Maps
+        from fxstore.ingest.executorch.etrecord import read_etrecord
+        from fxstore.ingest.executorch.handles import Maps
         from fxstore.records import Delegate
 
         (edge,) = (s for s in read_etrecord(compiled["folder"] / "net.etrecord").stages if s.name == "edge")

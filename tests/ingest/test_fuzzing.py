@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 from fxstore.errors import FxstoreError, SourceError, UsageError
 from fxstore.ingest import adapters
-from fxstore.render import embedded, savedpayload
+from fxstore.render import embedded, saved_payload
 from tests.ingest import trace_writer
 
 pytest.importorskip("executorch")
@@ -158,7 +158,7 @@ def document_readers() -> dict[str, Callable[[Path, Any, Seeds], None]]:
         path = folder / "saved.json"
         path.write_text(json.dumps(document))
         try:
-            embedded.PayloadPage(savedpayload.read(path), "saved").html()
+            embedded.PayloadPage(saved_payload.read(path), "saved").html()
         except FxstoreError as error:
             assert error.hint or str(error)  # noqa: PT017
 

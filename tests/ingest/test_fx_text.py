@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fxstore.errors import SourceError
-from fxstore.ingest.text.annotations import annotation
-from fxstore.ingest.text.modules import build, parse
+from fxstore.ingest.compile.printed_modules import build, parse
+from fxstore.ingest.compile.printed_statements import annotation
 from fxstore.records import Graph
 
 VALUES = ["op", "dtype", "shape", "device"]
@@ -115,7 +115,7 @@ def test_text_without_a_class_is_no_graph() -> None:
 
 def test_printed_graphs_have_the_edges_of_the_live_ones() -> None:
     torch = pytest.importorskip("torch")
-    from fxstore.ingest.capture import capture_module
+    from fxstore.ingest.export.capture import capture_module
 
     class Net(torch.nn.Module):
         def __init__(self) -> None:

@@ -171,7 +171,7 @@ def test_node_data_that_model_explorers_own_builder_made(tmp_path: Path, monkeyp
 def test_a_file_that_model_explorers_own_adapter_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     adapter = vendor_adapter(monkeypatch)
-    from fxstore.ingest.capture import capture_program
+    from fxstore.ingest.export.capture import capture_program
 
     class Net(torch.nn.Module):
         def __init__(self) -> None:
@@ -236,7 +236,7 @@ PAYLOAD = {
 def test_a_comparison_that_the_exporter_wrote(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from fxstore.fx_viewer import FXGraphCompareExporter, FXGraphExporter
-    from fxstore.ingest.capture import capture_program
+    from fxstore.ingest.export.capture import capture_program
 
     program = torch.export.export(torch.nn.Linear(2, 3), (torch.ones(1, 2),))
     sources = {"float": program, "edge": program.run_decompositions()}

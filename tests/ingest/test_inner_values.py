@@ -271,9 +271,9 @@ class Ports(torch.nn.Module):
 
 def test_several_outputs_of_one_operator() -> None:
     """One value per output in order; a lone value is that of the one output that has its shape."""
-    from fxstore.ingest.capture import capture_program
-    from fxstore.ingest.handle_values import HandleNodes, Offered
-    from fxstore.ingest.handle_values import Place as At
+    from fxstore.ingest.executorch.handle_values import HandleNodes, Offered
+    from fxstore.ingest.executorch.handle_values import Place as At
+    from fxstore.ingest.export.capture import capture_program
 
     x = torch.randn(3, 4)
     program = torch.export.export(Ports(), (x,))

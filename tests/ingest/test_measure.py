@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fxstore import tables
-from fxstore.ingest.measure import ROWS, Comparison, Pair
+from fxstore.ingest.measure.comparison import ROWS, Comparison, Pair
 from fxstore.metrics import DEFAULT, QParams
 
 Rows = dict[tuple[int, str], dict[str, Any]]
@@ -137,7 +137,7 @@ class TestLive:
     torch = pytest.importorskip("torch")
 
     def cosines(self, reference: Any, faulty: Any, x: Any, metric: str = "cosine") -> dict[str, float]:
-        from fxstore.ingest.values import capture_values, stream_values
+        from fxstore.ingest.measure.values import capture_values, stream_values
 
         kept = capture_values(reference, (x,))
         keys = [

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 import fxstore
-from fxstore.ingest import adapters, model_explorer
+from fxstore.ingest import adapters
+from fxstore.ingest.others import model_explorer
 from fxstore.model_explorer.graph import graph_of
 from fxstore.model_explorer.source import Source, feedback
 from fxstore.records import Graph

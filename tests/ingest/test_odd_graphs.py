@@ -151,17 +151,17 @@ def test_a_node_that_was_fused_of_two_has_both_lines_of_ancestors(store: fxstore
 def test_a_shared_record_is_walked_once_and_forgotten_with_its_graph() -> None:
     import gc
 
-    from fxstore.ingest import provenance
+    from fxstore.ingest.export import live_nodes
 
     module = relu(from_node=[source("conv")])
     gc.collect()
-    before = len(provenance._walked)
+    before = len(live_nodes._walked)
     for _ in range(2):
         adapters.read(module)
-    assert len(provenance._walked) == before + 1
+    assert len(live_nodes._walked) == before + 1
     del module
     gc.collect()
-    assert len(provenance._walked) <= before
+    assert len(live_nodes._walked) <= before
 
 
 def test_slices_with_nodes(store: fxstore.Store) -> None:

@@ -268,7 +268,7 @@ def test_what_calls_a_nested_graph_is_measured_and_the_graph_itself_is_no_value(
 @pytest.mark.filterwarnings("ignore")
 def test_weights_that_wrap_others_are_weights() -> None:
     quantization = pytest.importorskip("torchao.quantization")
-    state = pytest.importorskip("fxstore.ingest.state")
+    state = pytest.importorskip("fxstore.ingest.export.snapshot")
     torch.manual_seed(0)
     model, x = nn.Sequential(nn.Linear(32, 8), nn.ReLU()).eval(), torch.randn(3, 32)
     coarse = copy.deepcopy(model)
@@ -301,4 +301,4 @@ def test_what_cannot_be_kept_to_be_measured_is_recorded_all_the_same(monkeypatch
         assert store.sql("SELECT count(*) FROM nodes").fetchall()[0][0] > 2
     sparse = nn.Module()
     sparse.register_buffer("few", torch.eye(3).to_sparse())
-    assert pytest.importorskip("fxstore.ingest.state").digest(sparse) == {}
+    assert pytest.importorskip("fxstore.ingest.export.snapshot").digest(sparse) == {}

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fxstore
-from fxstore.ingest.pte import program_of, read_pte
+from fxstore.ingest.executorch.pte import program_of, read_pte
 from fxstore.records import Graph
 from tests.conftest import Compiled
 

@@ -207,12 +207,12 @@ def blamed(store: Any) -> list[tuple[Any, ...]]:
 
 
 def test_values_beyond_the_budget_wait_in_files(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fxstore.ingest import held
+    from fxstore.ingest.measure import reference_cache
 
     spilled: list[int] = []
-    end = held.Held.__exit__
+    end = reference_cache.Held.__exit__
     monkeypatch.setattr(
-        held.Held, "__exit__", lambda self, *rest: (spilled.append(self.spilled_bytes), end(self, *rest))[1]
+        reference_cache.Held, "__exit__", lambda self, *rest: (spilled.append(self.spilled_bytes), end(self, *rest))[1]
     )
     x = torch.randn(64, 64)
     program = export(nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid()), x)
@@ -225,7 +225,7 @@ def test_values_beyond_the_budget_wait_in_files(store: Any, monkeypatch: pytest.
 
 
 def test_a_full_disk_is_a_reason(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fxstore.ingest.held import Held
+    from fxstore.ingest.measure.reference_cache import Held
 
     def full(self: Any) -> Any:
         raise OSError(28, "No space left on device")

@@ -12,7 +12,7 @@ import pytest
 import fxstore
 from fxstore.errors import UsageError
 from fxstore.ingest.names import spelled
-from fxstore.ingest.torchlens_trace import is_trace
+from fxstore.ingest.others.torchlens import is_trace
 
 Store = Any
 

@@ -10,7 +10,7 @@ import pytest
 
 import fxstore
 from fxstore.errors import UsageError
-from fxstore.ingest.training import FORWARD_OUTPUT, SAVED, Part, byte_size, roles, saved_values
+from fxstore.ingest.compile.training import FORWARD_OUTPUT, SAVED, Part, byte_size, roles, saved_values
 
 Store = Any
 

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from torch import fx, nn  # noqa: E402
 
 from fxstore.errors import SourceError, UsageError  # noqa: E402
-from fxstore.ingest.values import capture_values, stream_values, to_array  # noqa: E402
+from fxstore.ingest.measure.values import capture_values, stream_values, to_array  # noqa: E402
 from fxstore.metrics import compare  # noqa: E402
 
 
@@ -176,7 +176,7 @@ def test_streaming_hands_over_each_value_while_it_runs() -> None:
 
 def test_an_input_is_gone_once_nothing_needs_it() -> None:
     """Of a large input there is one copy less while the rest runs."""
-    from fxstore.ingest.interpreting import Recorder, run_module
+    from fxstore.ingest.measure.interpreter import Recorder, run_module
 
     class Chain(nn.Module):
         def forward(self, x: Any) -> Any:

@@ -25,7 +25,7 @@ class Net(torch.nn.Module):
 
 def traced(folder: Path) -> dict[str, Any]:
     """Returns the program, and writes files of it, its record, its dump and the dump's buffer into a folder."""
-    from fxstore.ingest.device import run_pte
+    from fxstore.ingest.measure.runtime import run_pte
 
     torch.manual_seed(0)
     inputs = (torch.randn(2, 4),)

@@ -14,7 +14,7 @@ from torch import nn  # noqa: E402
 
 from fxstore import connect  # noqa: E402
 from fxstore.ingest import adapters  # noqa: E402
-from fxstore.ingest.values import capture_values  # noqa: E402
+from fxstore.ingest.measure.values import capture_values  # noqa: E402
 from fxstore.record.recorder import Recorder  # noqa: E402
 from fxstore.records import Stage  # noqa: E402
 from tests.link.graphs import Linked  # noqa: E402

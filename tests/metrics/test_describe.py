@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from fxstore.metrics import blocks, describe
+from fxstore.metrics import describe, moments
 
 KINDS = [np.bool_, np.int8, np.uint8, np.int16, np.int64, np.float16, np.float32, np.float64]
 
@@ -73,15 +73,15 @@ def test_law_statistics_are_numpys(array: Any) -> None:
 @given(ARRAYS, st.integers(1, 7), st.integers(1, 7), st.integers(0, 50))
 def test_law_statistics_do_not_depend_on_blocks(array: Any, block: int, row: int, pairs: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fxstore.metrics.blocks.BLOCK", block)
-        patch.setattr("fxstore.metrics.blocks._ROW", row)
+        patch.setattr("fxstore.metrics.moments.BLOCK", block)
+        patch.setattr("fxstore.metrics.moments._ROW", row)
         patch.setattr("fxstore.metrics.description._PER_PAIR", pairs / 65**2)
         patch.setattr("fxstore.metrics.description._COUNTED", 2 * block)
         check(array)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [1, blocks._ROW - 1, blocks.BLOCK, blocks.BLOCK + 1, 7 * blocks.BLOCK - 7])
+@pytest.mark.parametrize("size", [1, moments._ROW - 1, moments.BLOCK, moments.BLOCK + 1, 7 * moments.BLOCK - 7])
 def test_large_tensors_of_every_kind(kind: Any, size: int) -> None:
     check((np.random.default_rng(size).normal(size=size) * 40).astype(kind))
     check(np.maximum(np.random.default_rng(size).normal(size=size) * 40, 0).astype(kind))
@@ -120,6 +120,6 @@ def test_what_is_no_tensor_or_complex_has_none() -> None:
 
 def test_blocks_that_are_looked_at_together_do_not_share_memory() -> None:
     left, right = np.arange(5.0), np.arange(5.0) + 10
-    for (one, _), (other, _) in zip(blocks.blocks(left), blocks.blocks(right), strict=True):
+    for (one, _), (other, _) in zip(moments.blocks(left), moments.blocks(right), strict=True):
         assert one.tolist() == left.tolist()
         assert other.tolist() == right.tolist()

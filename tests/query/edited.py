@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fxstore.query.matching.runs import Matching
-from fxstore.query.matching.side import Graphs, Nodes, Side, Uses
+from fxstore.query.diff.runs import Matching
+from fxstore.query.diff.side import Graphs, Nodes, Side, Uses
 from fxstore.records import Graph
 from tests.store.records import graph, node
 

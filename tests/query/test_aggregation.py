@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fxstore import Store, connect
-from fxstore.query.stored import node_values
+from fxstore.render.page.run_tables import node_values
 from tests.query.conftest import nid
 from tests.store.records import Row, chain, graph, metric, node, overlay, run
 

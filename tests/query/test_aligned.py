@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from fxstore.layout import draw
-from fxstore.query.aligned import aligned
-from fxstore.query.drawings import drawn
 from fxstore.render.model import DrawnGraph, Pane
+from fxstore.render.page.align import aligned
+from fxstore.render.page.drawings import drawn
 
 
 def chain_of(nids: list[int], title: str = "", kinds: list[str] | None = None) -> Pane:

@@ -21,7 +21,7 @@ from fxstore.cli import fxstore
 from fxstore.cli import run as command
 from fxstore.errors import QueryError, UsageError
 from fxstore.query.engine import RELATIONS
-from fxstore.query.limits import QUESTIONS
+from fxstore.query.sandbox import QUESTIONS
 from tests.query.conftest import tiny
 
 

@@ -13,7 +13,7 @@ import pytest
 from fxstore import Store, connect
 from fxstore.errors import StoreError
 from fxstore.records import RunRecord
-from fxstore.store import parquet, sums
+from fxstore.store import integrity, parquet
 from fxstore.store.directory import RELATIONS as SCHEMAS
 from tests.query.conftest import nid
 from tests.store.records import chain, graph, metric, node, overlay, run
@@ -55,7 +55,7 @@ def put_sources(store: Store, rows: list[tuple[int, int | None]]) -> None:
             parquet.write(found.select(SCHEMAS["sources"].names), path)
             names = [file.name for file in sorted(path.parent.glob("*.parquet"))]
             (path.parent / "SHA256SUMS").unlink()
-            sums.write(path.parent, names)
+            integrity.write(path.parent, names)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_long_chain_of_many_parents_ends(store: Store) -> None:
         if path.name != long:
             (path / "sources.parquet").write_bytes(store.directory.empty("sources").read_bytes())
             (path / "SHA256SUMS").unlink()
-            sums.write(path, [file.name for file in path.glob("*.parquet")])
+            integrity.write(path, [file.name for file in path.glob("*.parquet")])
     put_sources(store, rows)
     said = in_time(
         store, lambda: store.sql("SELECT max(hop), count(DISTINCT ancestor_name) FROM provenance").fetchall()

@@ -12,8 +12,8 @@ import pytest
 from fxstore import Store, connect
 from fxstore.errors import QueryError, UsageError
 from fxstore.layout import Drawing
-from fxstore.query import drawings
-from fxstore.query.compare import page_model
+from fxstore.render.page import drawings
+from fxstore.render.page.build import page_model
 from tests.query.conftest import nid, tiny
 from tests.store.records import chain, graph, metric, node, overlay, run
 

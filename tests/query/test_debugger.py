@@ -13,7 +13,7 @@ import pytest
 from fxstore import Store, connect
 from fxstore.cli import run as command
 from fxstore.errors import QueryError
-from fxstore.ingest.metric_formats import is_qnn_debugger
+from fxstore.ingest.tables.metrics import is_qnn_debugger
 from tests.query.conftest import tiny
 from tests.store.records import chain, graph, metric, node, overlay, run
 

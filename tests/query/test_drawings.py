@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from fxstore.query.drawings import Drawings
+from fxstore.render.page.drawings import Drawings
 from fxstore.store import Directory
 
 

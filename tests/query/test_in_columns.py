@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from fxstore.query.drawings import drawn
-from fxstore.query.in_columns import in_columns
 from fxstore.render.model import DrawnGraph, Pane
+from fxstore.render.page.align import in_columns
+from fxstore.render.page.drawings import drawn
 
 
 def chain_of(count: int, title: str = "") -> DrawnGraph:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fxstore import Store, connect
-from fxstore.query.compare import page_model
 from fxstore.records import Graph, RunRecord
+from fxstore.render.page.build import page_model
 from tests.query.conftest import nid
 from tests.query.test_compare import drawn
 from tests.store.records import chain, graph, node, run

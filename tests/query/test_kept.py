@@ -11,8 +11,8 @@ import pytest
 
 from fxstore import Store, connect
 from fxstore.errors import QueryError
-from fxstore.query.kept import Kept
 from fxstore.query.result import Result
+from fxstore.query.run_cache import Kept
 from tests.query.conftest import nid, tiny
 
 QUESTIONS: list[Callable[[Store], Result]] = [

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fxstore import Store
-from fxstore.query import compare
-from fxstore.query.beside import MOST_BESIDE_ONE, beside
-from fxstore.query.compare import page_model
-from fxstore.query.neighbourhood import HUB, neighbourhood
-from fxstore.query.stored import StoredGraph
+from fxstore.render.page import build
+from fxstore.render.page.build import page_model
+from fxstore.render.page.expansion import HUB, MOST_BESIDE_ONE, beside, neighbourhood
+from fxstore.render.page.run_tables import StoredGraph
 from tests.query.conftest import nid
 
 
@@ -107,7 +106,7 @@ def test_every_neighbour_is_drawn_or_counted(edges: list[tuple[int, int]], seed:
 
 
 def test_an_answer_of_a_huge_run_is_drawn_with_its_neighbourhood(store: Store, monkeypatch: object) -> None:
-    monkeypatch.setattr(compare, "_HUGE", 5)  # type: ignore[attr-defined]
+    monkeypatch.setattr(build, "_HUGE", 5)  # type: ignore[attr-defined]
     asked = [nid(store, "edge:mean_1")]
     model = page_model(store, highlight=asked, hops=None)
     assert "7 of 10 nodes are drawn" in model.left_out, "of float only what has a counterpart there"
@@ -132,8 +131,8 @@ def test_of_a_large_set_only_what_holds_the_value_is_drawn(store: Store, monkeyp
     ]
     rows += [{"sync_set": nid, "nid": nid, "is_primary": True, "focus": True} for nid in inner]
     rows += [{"sync_set": 10, "nid": call, "is_primary": False, "focus": False}]
-    monkeypatch.setattr(compare, "sync_members", lambda *_: pa.Table.from_pylist(rows))  # type: ignore[attr-defined]
-    beside_them = compare._Counterparts(store, store.existing_run(None))
+    monkeypatch.setattr(build, "sync_members", lambda *_: pa.Table.from_pylist(rows))  # type: ignore[attr-defined]
+    beside_them = build._Counterparts(store, store.existing_run(None))
     assert beside_them([call]) == [call, 10], "a delegate call does not bring all that it holds"
     assert beside_them([10]) == [10, call]
     assert beside_them([11]) == [11]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import fxstore
-from fxstore.query.compare import page_model
-from fxstore.query.drawings import SIDES
+from fxstore.render.page.build import page_model
+from fxstore.render.page.drawings import SIDES
 
 Store = Any
 NAMES = ["mlp", "mlp-default", "transformer", "transformer-default", "transformer-checkpointed", "several"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fxstore import Store, connect
-from fxstore.query.compare import page_model
+from fxstore.render.page.build import page_model
 
 torch = pytest.importorskip("torch")
 exir = pytest.importorskip("executorch.exir")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fxstore.render import Page
-from fxstore.render.join import join
+from fxstore.render.bundle import join
 from fxstore.render.payload import compress, encode
 from tests.render.browsing import Open, address, nid_of, pixel, settle
 from tests.render.made_pages import STAGES, page_model
@@ -270,9 +270,9 @@ def test_the_page_works_in_a_notebooks_frame(browser: Any, tmp_path: Path) -> No
 
 
 TWO_INSTANCES = """
-import { PageApp } from "./app.js";
-import { decode, inflate } from "./payload.js";
-import { Scene } from "./scene.js";
+import { PageApp } from "./page/app.js";
+import { decode, inflate } from "./scene/payload.js";
+import { Scene } from "./scene/scene.js";
 
 async function open() {
   const text = document.querySelector("[data-fxstore-payload]").textContent;

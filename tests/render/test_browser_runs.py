@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fxstore import connect
-from fxstore.query.compare import page_model
+from fxstore.render.page.build import page_model
 from tests.query.test_joining import build
 from tests.render.browsing import Open, nid_of, settle
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fxstore.render.join import join
+from fxstore.render.bundle import join
 
 TWO = {
     "main.js": 'import { one,\n  two } from "./parts.js";\n\nexport class Main {}\none(two);\n',

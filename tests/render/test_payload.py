@@ -16,10 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fxstore.render import Answer, ColorBy, DrawnGraph, PageModel, Pane
-from fxstore.render.columns import Columns, Strings, short_path, short_paths
-from fxstore.render.graphcolumns import TEXTS
+from fxstore.render.container import Columns, Strings, short_path, short_paths
 from fxstore.render.model import Numbers
-from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, encode
+from fxstore.render.payload import MISSING, NAN, NO_DATA, OK, PLUS_INF, TEXTS, encode
 from tests.render.made_pages import STAGES, Sketch, page_model
 from tests.render.unpacking import unpack
 

@@ -155,8 +155,8 @@ def test_numbers_have_the_colours_of_the_page(values: dict[int, float], better: 
     made = coloring(numbers(values, better), palette("light"))
     finite = {nid: value for nid, value in values.items() if math.isfinite(value)}
     script = f"""
-        import {{ anchoredDomain, badness, domainOf }} from {json.dumps((VIEWER / "scales.js").as_uri())};
-        import {{ THEMES, mixed }} from {json.dumps((VIEWER / "themes.js").as_uri())};
+        import {{ anchoredDomain, badness, domainOf }} from {json.dumps((VIEWER / "paint" / "scales.js").as_uri())};
+        import {{ THEMES, mixed }} from {json.dumps((VIEWER / "paint" / "themes.js").as_uri())};
         const values = {json.dumps(list(finite.values()))}, better = {json.dumps(better)};
         const domain = anchoredDomain({{ metric: "cosine", unit: null, better }}) ?? domainOf(values, better);
         const theme = THEMES.light;

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import fxstore
-from fxstore.query.compare import page_model
 from fxstore.render import PageModel
+from fxstore.render.page.build import page_model
 from fxstore.render.training import category_fills
 from tests.render.browsing import Open, nid_of, pixel, settle
 

@@ -14,7 +14,7 @@ import pytest
 
 from fxstore import Store, connect
 from fxstore.errors import UsageError
-from fxstore.store import Catalog, Directory, collecting, publishing, write_run
+from fxstore.store import Catalog, Directory, collection, publishing, write_run
 from tests.query.conftest import tiny
 from tests.store.records import graph, run
 from tests.store.test_store import files, small_run
@@ -38,7 +38,7 @@ def names(store: Store) -> list[str]:
 def test_a_store_without_left_overs_stays_as_it_is(store: Store) -> None:
     store.commit(tiny())
     before = files(store.path)
-    assert store.gc() == collecting.Collected((), 0, 0)
+    assert store.gc() == collection.Collected((), 0, 0)
     assert files(store.path) - before == {".staging/maintenance.lock"}
 
 
@@ -190,7 +190,7 @@ def test_a_collection_at_any_time_of_a_commit(
     def collect(*_: object) -> None:
         with pytest.MonkeyPatch.context() as patch, suppress(KeyboardInterrupt):
             if half:
-                patch.setattr(collecting, "_return", _killed)
+                patch.setattr(collection, "_return", _killed)
             store.gc()
 
     use, commit = publishing.use, publishing.commit
@@ -228,14 +228,14 @@ def _killed(*_: object) -> None:
 def test_a_commit_between_look_and_removal_gets_its_graphs_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole commit happens after the collection has found the graphs unused, before it moves them aside."""
     shutil.rmtree(store.directory.run(store.commit(A)))
-    unused, committed = collecting._unused, []
+    unused, committed = collection._unused, []
 
     def race(*arguments: object) -> list[Path]:
         found = unused(*arguments)  # type: ignore[arg-type]
         committed.append(write_run(store.directory, A))
         return found
 
-    monkeypatch.setattr(collecting, "_unused", race)
+    monkeypatch.setattr(collection, "_unused", race)
     assert store.gc(grace=0).contents == 0
     assert [found.run_id for found in store.committed_runs()] == committed
     assert not store.verify().problems
@@ -243,13 +243,13 @@ def test_a_commit_between_look_and_removal_gets_its_graphs_back(store: Store, mo
 
 def test_a_tag_that_comes_meanwhile_counts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     old, _ = (store.commit(type(A)(**{**vars(A), "name": name})) for name in ("old", "new"))
-    drop = collecting.drop_replaced
+    drop = collection.drop_replaced
 
     def tagged(*arguments: object) -> int:
         store.tag(old, {"release": "1"})
         return drop(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(collecting, "drop_replaced", tagged)
+    monkeypatch.setattr(collection, "drop_replaced", tagged)
     assert store.gc(keep_last=1, keep_tag="release").runs == ()
     assert names(store) == ["old", "new"]
 
@@ -257,7 +257,7 @@ def test_a_tag_that_comes_meanwhile_counts(store: Store, monkeypatch: pytest.Mon
 def test_a_reader_waits_for_a_collection_to_put_a_graph_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run is committed that relies on a graph which is moved aside just then."""
     shutil.rmtree(store.directory.run(store.commit(A)))
-    unused, put_back = collecting._unused, collecting._return
+    unused, put_back = collection._unused, collection._return
     seen: list[str] = []
 
     def race(*arguments: object) -> list[Path]:
@@ -276,8 +276,8 @@ def test_a_reader_waits_for_a_collection_to_put_a_graph_back(store: Store, monke
         put_back(*arguments)  # type: ignore[arg-type]
         thread.join()
 
-    monkeypatch.setattr(collecting, "_unused", race)
-    monkeypatch.setattr(collecting, "_return", slow)
+    monkeypatch.setattr(collection, "_unused", race)
+    monkeypatch.setattr(collection, "_return", slow)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert store.gc().contents == 0

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from fxstore import Store, connect
 from fxstore.errors import StoreError
-from fxstore.store import Catalog, compacting, manifest, parquet, segments
-from fxstore.store.locking import alone
+from fxstore.store import Catalog, compaction, manifest, parquet, segments
+from fxstore.store.directory import alone
 from tests.query.conftest import tiny
 from tests.query.test_kept import QUESTIONS
 from tests.store.test_store import small_run
@@ -84,7 +84,7 @@ def test_what_is_replaced_stays_for_its_grace(store: Store) -> None:
 
 
 def test_segments_that_are_not_full_are_filled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compacting, "MOST_RUNS", 6)
+    monkeypatch.setattr(compaction, "MOST_RUNS", 6)
     store.compact(grace=0)
     for i in range(4, 9):
         store.commit(tiny(f"run-{i}"))
@@ -168,7 +168,7 @@ def test_a_reader_goes_on_when_the_files_that_it_listed_are_gone(store: Store, m
 def test_a_listing_from_before_a_compaction_finds_every_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader has listed the runs; then a compaction takes their directories away, and a second one the segment."""
     expected = {run.run_id for run in store.committed_runs()}
-    monkeypatch.setattr(compacting, "MOST_RUNS", 1000)
+    monkeypatch.setattr(compaction, "MOST_RUNS", 1000)
     manifest.save(store.directory, [])
     read, left, catalog = Catalog._read_one, [1, 1], Catalog(store.directory)
 
@@ -259,7 +259,7 @@ def test_any_order_of_what_keeps_a_store(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, steps: list[str]
 ) -> None:
     """Against a model of what must be there: names and tags of the runs."""
-    monkeypatch.setattr(compacting, "MOST_RUNS", 3)
+    monkeypatch.setattr(compaction, "MOST_RUNS", 3)
     monkeypatch.setattr(parquet, "_flush", lambda handle: None)
     path = tmp_path_factory.mktemp("any") / "store"
     expected: dict[str, dict[str, str]] = {}

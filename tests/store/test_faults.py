@@ -19,10 +19,10 @@ import pytest
 from fxstore import connect
 from fxstore.errors import FxstoreError, StoreError
 from fxstore.store import Catalog, Directory, manifest, open_directory, verify, write_run
-from fxstore.store.collecting import collect
-from fxstore.store.compacting import compact
-from fxstore.store.merging import merge
-from fxstore.store.tagging import add
+from fxstore.store.collection import collect
+from fxstore.store.compaction import compact
+from fxstore.store.merge import merge
+from fxstore.store.runs import add
 from tests.store import killing
 from tests.store.faults import faults
 from tests.store.test_processes import ROOT, _environment

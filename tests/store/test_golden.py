@@ -10,7 +10,7 @@ import pytest
 
 from fxstore import cli, connect
 from fxstore.errors import StoreError
-from fxstore.store.sealing import sealed
+from fxstore.store.reading import sealed
 from tests.query.conftest import tiny
 from tests.store.golden.make import EXPECTED, QUESTIONS, STORE, answers
 

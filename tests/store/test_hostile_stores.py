@@ -18,7 +18,7 @@ import pytest
 
 from fxstore import Store, connect
 from fxstore.errors import StoreError
-from fxstore.store import CommittedRun, reading, sealing, sums
+from fxstore.store import CommittedRun, integrity, reading
 from tests.query.conftest import tiny
 from tests.store.test_store import small_run
 
@@ -37,10 +37,10 @@ def resealed(folder: Path) -> None:
     """Makes the digests of a directory those that its files have now, as who forges it does."""
     names = [path.name for path in folder.glob("*.parquet")]
     if not (folder / "run.json").exists():
-        return sums.write(folder, names)
-    said = json.loads((folder / "run.json").read_text("utf-8")) | {"files": sums.of_files(folder, names)}
+        return integrity.write(folder, names)
+    said = json.loads((folder / "run.json").read_text("utf-8")) | {"files": integrity.of_files(folder, names)}
     del said["sha256"]
-    (folder / "run.json").write_text(sealing.sealed(json.dumps(said)))
+    (folder / "run.json").write_text(reading.sealed(json.dumps(said)))
 
 
 def with_column(name: str, value: object, kind: pa.DataType | None = None) -> Callable[[pa.Table], pa.Table]:
@@ -192,7 +192,7 @@ def test_a_forged_field_costs_its_own_run_only(store: Store, fields: dict[str, A
     path = store.directory.run(bad.run_id) / "run.json"
     said = json.loads(path.read_text("utf-8")) | fields
     del said["sha256"]
-    path.write_text(sealing.sealed(json.dumps(said)))
+    path.write_text(reading.sealed(json.dumps(said)))
     with pytest.warns(UserWarning, match=f"run {bad.run_id} is left out: .*cannot be"):
         assert [row[0] for row in connect(store.path).sql("SELECT name FROM runs")] == ["good"]
 
@@ -203,7 +203,7 @@ def test_names_that_no_file_can_hold_are_merged_and_read(store: Store, tmp_path:
     path = store.directory.run(bad.run_id) / "run.json"
     said = json.loads(path.read_text("utf-8")) | {"name": "half \ud800", "tags": {"\ud800": "\udfff"}}
     del said["sha256"]
-    path.write_text(sealing.sealed(json.dumps(said)))
+    path.write_text(reading.sealed(json.dumps(said)))
     with connect(tmp_path / "other") as other:
         assert len(other.merge(store.path).runs) == 2
         assert other.merge(store.path).known == 2
@@ -247,7 +247,7 @@ def forged(store: Store, relation: str, change: Callable[[pa.Table], pa.Table]) 
     if relation == "metrics":
         said = json.loads((path.parent / "run.json").read_text("utf-8")) | {"content": ""}
         del said["sha256"]
-        (path.parent / "run.json").write_text(sealing.sealed(json.dumps(said)))
+        (path.parent / "run.json").write_text(reading.sealed(json.dumps(said)))
     return bad
 
 

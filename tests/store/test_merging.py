@@ -11,7 +11,7 @@ import pytest
 
 from fxstore import Store, connect
 from fxstore.errors import StoreError, UsageError
-from fxstore.store import commit, merging, write_run
+from fxstore.store import merge, publishing, write_run
 from tests.query.conftest import tiny
 from tests.store.test_compacting import answers
 from tests.store.test_store import files, small_run
@@ -88,7 +88,7 @@ def test_a_run_of_the_same_id_with_other_content_is_refused(here: Store, there: 
 def test_numbers_alone_make_another_run(here: Store, there: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that the description says is alike, the time included, but one metric differs."""
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    monkeypatch.setattr(commit, "datetime", type("Clock", (), {"now": staticmethod(lambda _: now)}))
+    monkeypatch.setattr(publishing, "datetime", type("Clock", (), {"now": staticmethod(lambda _: now)}))
     for store, value in ((here, 0.5), (there, 0.25)):
         write_run(store.directory, small_run("same", value), draw=lambda: 2**24)
     with pytest.raises(StoreError, match="run 01000000 is another one here"):
@@ -162,14 +162,14 @@ def test_a_store_that_is_written_and_compacted_meanwhile(here: Store, there: Sto
 
 
 def test_two_merges_of_one_store_at_once(here: Store, there: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = merging._copy_contents
+    copy = merge._copy_contents
 
     def other(*arguments: object) -> None:
         monkeypatch.undo()
         here.merge(there)
         copy(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(merging, "_copy_contents", other)
+    monkeypatch.setattr(merge, "_copy_contents", other)
     assert len(here.merge(there).runs) == 0
     assert len(here.runs()) == 5
     assert len(here.sql("SELECT DISTINCT run_id FROM metrics")) == 5

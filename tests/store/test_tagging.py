@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fxstore import connect
 from fxstore.errors import QueryError, StoreError, UsageError
-from fxstore.store import Catalog, manifest, tagging
+from fxstore.store import Catalog, manifest, runs
 from tests.query.conftest import tiny
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
@@ -63,6 +63,6 @@ def test_what_cannot_be_tagged(tmp_path: Path) -> None:
 
 @given(TEXT, TEXT)
 def test_any_text_is_a_name_and_comes_back(key: str, value: str) -> None:
-    name = tagging._name("0100ffdc", key, value)
+    name = runs._name("0100ffdc", key, value)
     assert "/" not in name
-    assert tagging.named([name, "run_id=0100ffdc", "_tag.x", "_tag.0100ffdc.y"]) == {"0100ffdc": {key: value}}
+    assert runs.named([name, "run_id=0100ffdc", "_tag.x", "_tag.0100ffdc.y"]) == {"0100ffdc": {key: value}}

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from fxstore import Store, connect
 from fxstore.errors import QueryError, StoreError
 from fxstore.query.engine import RELATIONS
-from fxstore.store import Catalog, manifest, reading, sums
-from fxstore.store.sealing import checked, sealed
+from fxstore.store import Catalog, integrity, manifest, reading
+from fxstore.store.reading import checked, sealed
 from fxstore.tables import ORDINAL_BITS
 from tests.query.conftest import tiny
 from tests.store.records import graph, metric, node, overlay, run
@@ -311,19 +311,21 @@ def test_the_digest_of_rows_is_that_of_their_values() -> None:
     table = pa.table(
         {"n": pa.array([1, None, 3, 4], pa.int32()), "v": [0.5, math.nan, -0.0, None], "t": ["a", None, "", "ü"]}
     )
-    said = sums.of_rows({"x": table})
+    said = integrity.of_rows({"x": table})
     odd = pa.concat_tables([table.slice(0, 1), table.slice(1, 3)])
     long = pa.concat_tables([table, table]).combine_chunks().slice(4, 4)
-    assert {said} == {sums.of_rows({"x": one}) for one in (odd, long, table.take([0, 1, 2, 3]))}
+    assert {said} == {integrity.of_rows({"x": one}) for one in (odd, long, table.take([0, 1, 2, 3]))}
     whole = pa.concat_tables([table.slice(0, 1), table.slice(2, 1)])
-    assert sums.of_rows({"x": whole}) == sums.of_rows({"x": pa.Table.from_pylist(whole.to_pylist(), table.schema)})
+    assert integrity.of_rows({"x": whole}) == integrity.of_rows(
+        {"x": pa.Table.from_pylist(whole.to_pylist(), table.schema)}
+    )
     changed = [
         table.slice(0, 3),
         table.take([1, 0, 2, 3]),
         table.set_column(0, "n", pa.array([1, 0, 3, 4], pa.int32())),
     ]
     changed.append(table.set_column(2, "t", pa.array(["a", None, "ü", ""])))
-    assert said not in {sums.of_rows({"x": one}) for one in changed}
+    assert said not in {integrity.of_rows({"x": one}) for one in changed}
 
 
 SAYS = (
@@ -381,7 +383,7 @@ def test_a_process_without_memory_or_handles_loses_no_run(
             store.compact(grace=0)
         with monkeypatch.context() as patched:
             if what == "shapes":
-                patched.setattr("fxstore.store.shapes._check_columns", fails)
+                patched.setattr("fxstore.store.integrity._check_columns", fails)
             else:
                 patched.setattr(reading, "opened", fails)
             with pytest.raises(failed) as error:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Backdrop } from "../../fxstore/render/viewer/backdrop.js";
-import { panned } from "../../fxstore/render/viewer/viewport.js";
+import { Backdrop } from "../../fxstore/render/viewer/paint/backdrop.js";
+import { panned } from "../../fxstore/render/viewer/paint/viewport.js";
 
 const context = { setTransform() {}, fillRect() {}, drawImage() {} };
 const SIZE = { width: 501, height: 333 };

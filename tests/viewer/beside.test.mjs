@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { metricColoring } from "../../fxstore/render/viewer/coloring.js";
-import { targetUnder } from "../../fxstore/render/viewer/hit.js";
-import { moreBox, moreTextOf } from "../../fxstore/render/viewer/more.js";
-import { gapAt } from "../../fxstore/render/viewer/panedrag.js";
-import { nextMeasured } from "../../fxstore/render/viewer/profile.js";
+import { metricColoring } from "../../fxstore/render/viewer/paint/coloring.js";
+import { targetUnder } from "../../fxstore/render/viewer/paint/hit.js";
+import { moreBox, moreTextOf } from "../../fxstore/render/viewer/paint/nodes.js";
+import { gapAt } from "../../fxstore/render/viewer/panes/panes.js";
+import { nextMeasured } from "../../fxstore/render/viewer/paint/colorings.js";
 import { makeScene } from "./fixture.mjs";
 
 /** The last pane has a node with neighbours that are not drawn, one of which is held beside it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { attachBridge } from "../../fxstore/render/viewer/bridge.js";
+import { attachBridge } from "../../fxstore/render/viewer/page/api.js";
 
 function framed() {
   const said = [];

@@ -11,12 +11,18 @@ import {
   metricColoring,
   roleColoring,
   styleOf,
-} from "../../fxstore/render/viewer/coloring.js";
-import { THEMES, inkOn, luminance, mixed } from "../../fxstore/render/viewer/themes.js";
-import { badness, domainOf, ticksOf, valueAt } from "../../fxstore/render/viewer/scales.js";
-import { specialEntries } from "../../fxstore/render/viewer/legend.js";
-import { metricText } from "../../fxstore/render/viewer/metrictext.js";
-import { brief, cellText, formatted, grouped, withUnit } from "../../fxstore/render/viewer/numbers.js";
+} from "../../fxstore/render/viewer/paint/coloring.js";
+import { THEMES, inkOn, luminance, mixed } from "../../fxstore/render/viewer/paint/themes.js";
+import { badness, domainOf, ticksOf, valueAt } from "../../fxstore/render/viewer/paint/scales.js";
+import { specialEntries } from "../../fxstore/render/viewer/panels/legend.js";
+import { metricText } from "../../fxstore/render/viewer/paint/colorings.js";
+import {
+  brief,
+  cellText,
+  formatted,
+  grouped,
+  withUnit,
+} from "../../fxstore/render/viewer/scene/numbers.js";
 import { makeScene } from "./fixture.mjs";
 
 /**

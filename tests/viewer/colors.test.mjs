@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { styleOf } from "../../fxstore/render/viewer/coloring.js";
-import { THEMES, mixed } from "../../fxstore/render/viewer/themes.js";
+import { styleOf } from "../../fxstore/render/viewer/paint/coloring.js";
+import { THEMES, mixed } from "../../fxstore/render/viewer/paint/themes.js";
 import { KINDS, apart, seen } from "./eyes.mjs";
 
 const LEAST_APART = 0.045;

@@ -2,10 +2,10 @@
 // where everything then stands.
 
 import { createInterface } from "node:readline";
-import { fittedPath } from "../../fxstore/render/viewer/label.js";
-import { decode } from "../../fxstore/render/viewer/payload.js";
-import { Scene } from "../../fxstore/render/viewer/scene.js";
-import { titlesIn } from "../../fxstore/render/viewer/titles.js";
+import { fittedPath } from "../../fxstore/render/viewer/paint/label.js";
+import { decode } from "../../fxstore/render/viewer/scene/payload.js";
+import { Scene } from "../../fxstore/render/viewer/scene/scene.js";
+import { titlesIn } from "../../fxstore/render/viewer/paint/titles.js";
 
 const LABELS = {
   path(path, font, room) {

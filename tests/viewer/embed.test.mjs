@@ -3,19 +3,23 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { colorReader } from "../../fxstore/render/viewer/csscolor.js";
-import { controlsOf, layoutOf, merged } from "../../fxstore/render/viewer/embedlayout.js";
-import { detailRows } from "../../fxstore/render/viewer/facts.js";
-import { GraphModel, isCompare, readCompare } from "../../fxstore/render/viewer/graphjson.js";
-import { opTypeOf, sceneOf } from "../../fxstore/render/viewer/jsonscene.js";
-import { labelOf, linesOf } from "../../fxstore/render/viewer/label.js";
-import { givenColoring, LayerColorings } from "../../fxstore/render/viewer/layercolors.js";
-import { LayerSet } from "../../fxstore/render/viewer/layers.js";
-import { FIRST_STEP, NO_DATA, OTHER, styleOf } from "../../fxstore/render/viewer/coloring.js";
-import { SearchIndex } from "../../fxstore/render/viewer/search.js";
-import { selectionOf } from "../../fxstore/render/viewer/selection.js";
-import { Matcher, SceneSync, SetMatcher, syncMode } from "../../fxstore/render/viewer/sync.js";
-import { THEMES } from "../../fxstore/render/viewer/themes.js";
+import { colorReader, THEMES } from "../../fxstore/render/viewer/paint/themes.js";
+import { controlsOf, layoutOf, merged } from "../../fxstore/render/viewer/embed/layout.js";
+import { detailRows } from "../../fxstore/render/viewer/panels/facts.js";
+import { GraphModel, isCompare, readCompare } from "../../fxstore/render/viewer/embed/graphjson.js";
+import { opTypeOf, sceneOf } from "../../fxstore/render/viewer/embed/jsonscene.js";
+import { labelOf, linesOf } from "../../fxstore/render/viewer/paint/label.js";
+import { givenColoring, LayerColorings } from "../../fxstore/render/viewer/embed/layercolors.js";
+import { LayerSet } from "../../fxstore/render/viewer/embed/layers.js";
+import { FIRST_STEP, NO_DATA, OTHER, styleOf } from "../../fxstore/render/viewer/paint/coloring.js";
+import { SearchIndex } from "../../fxstore/render/viewer/scene/search.js";
+import { selectionOf } from "../../fxstore/render/viewer/scene/selection.js";
+import {
+  Matcher,
+  SceneSync,
+  SetMatcher,
+  syncMode,
+} from "../../fxstore/render/viewer/embed/sync.js";
 
 /** A chain of nodes, as the prototype would write it. */
 function chain(infos, extensions = {}) {

@@ -1,31 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adjacencyOf } from "../../fxstore/render/viewer/adjacency.js";
-import { Colorings } from "../../fxstore/render/viewer/colorings.js";
+import { adjacencyOf, reached } from "../../fxstore/render/viewer/scene/adjacency.js";
+import {
+  Colorings,
+  histogramOf,
+  nodeAlong,
+  profileOf,
+} from "../../fxstore/render/viewer/paint/colorings.js";
 import {
   FIRST_STEP,
   NAN,
   OTHER,
   categoryColoring,
   metricColoring,
-} from "../../fxstore/render/viewer/coloring.js";
-import { domainOf, positionIn, valueAt } from "../../fxstore/render/viewer/scales.js";
-import { csvOf } from "../../fxstore/render/viewer/csv.js";
-import { edgeFacts, outputOf } from "../../fxstore/render/viewer/edgefacts.js";
-import { hashOf, linkedNode, linkIn } from "../../fxstore/render/viewer/deeplink.js";
-import { betweenQuery, rangeOf } from "../../fxstore/render/viewer/legend.js";
-import { metricDiff } from "../../fxstore/render/viewer/metricdiff.js";
-import { frameIn, stretchOf } from "../../fxstore/render/viewer/overview.js";
-import { histogramOf, nodeAlong, profileOf } from "../../fxstore/render/viewer/profile.js";
-import { reached } from "../../fxstore/render/viewer/reach.js";
-import { rowFilter } from "../../fxstore/render/viewer/rowfilter.js";
-import { scatterOf } from "../../fxstore/render/viewer/scatterdata.js";
-import { SearchIndex } from "../../fxstore/render/viewer/search.js";
-import { SvgContext, svgOf } from "../../fxstore/render/viewer/svgcontext.js";
-import { termsOf } from "../../fxstore/render/viewer/terms.js";
-import { stageDiff } from "../../fxstore/render/viewer/stagediff.js";
-import { TextIndex } from "../../fxstore/render/viewer/textindex.js";
-import { Trail } from "../../fxstore/render/viewer/trail.js";
+} from "../../fxstore/render/viewer/paint/coloring.js";
+import { domainOf, positionIn, valueAt } from "../../fxstore/render/viewer/paint/scales.js";
+import { csvOf, rowFilter } from "../../fxstore/render/viewer/panels/answer.js";
+import { edgeFacts, outputOf } from "../../fxstore/render/viewer/scene/edges.js";
+import { hashOf, linkedNode, linkIn } from "../../fxstore/render/viewer/page/deeplink.js";
+import { betweenQuery, rangeOf } from "../../fxstore/render/viewer/panels/legend.js";
+import { metricDiff, stageDiff } from "../../fxstore/render/viewer/scene/diff.js";
+import { frameIn, stretchOf } from "../../fxstore/render/viewer/paint/viewport.js";
+import { scatterOf } from "../../fxstore/render/viewer/panels/scatter.js";
+import { SearchIndex, termsOf, TextIndex } from "../../fxstore/render/viewer/scene/search.js";
+import { SvgContext, svgOf } from "../../fxstore/render/viewer/paint/picture.js";
+import { Trail } from "../../fxstore/render/viewer/scene/selection.js";
 import { makeScene } from "./fixture.mjs";
 
 test("edges are found by their ends", () => {

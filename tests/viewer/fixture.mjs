@@ -1,6 +1,6 @@
 // A small scene: three panes, six nodes, two sync sets; written as the payload would hold it.
 
-import { Scene } from "../../fxstore/render/viewer/scene.js";
+import { Scene } from "../../fxstore/render/viewer/scene/scene.js";
 
 const TEXTS = [
   "name",

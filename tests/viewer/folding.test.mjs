@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { metricColoring } from "../../fxstore/render/viewer/coloring.js";
-import { anchorIn, followed } from "../../fxstore/render/viewer/follow.js";
-import { targetUnder } from "../../fxstore/render/viewer/hit.js";
-import { moduleStats, statsText } from "../../fxstore/render/viewer/modules.js";
-import { Scene } from "../../fxstore/render/viewer/scene.js";
-import { joined, squeezed, without } from "../../fxstore/render/viewer/squeeze.js";
+import { metricColoring } from "../../fxstore/render/viewer/paint/coloring.js";
+import { anchorIn, followed } from "../../fxstore/render/viewer/panes/group.js";
+import { targetUnder } from "../../fxstore/render/viewer/paint/hit.js";
+import { moduleStats, statsText } from "../../fxstore/render/viewer/paint/colorings.js";
+import { Scene } from "../../fxstore/render/viewer/scene/scene.js";
+import { joined, squeezed, without } from "../../fxstore/render/viewer/scene/blocks.js";
 import { makeScene } from "./fixture.mjs";
 
 /** One pane: in, a module `m` with four nodes in a column (two of them in `m.k`), out; a node beside the module. */

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { framed, inFrame } from "../../fxstore/render/viewer/framing.js";
-import { toScreen } from "../../fxstore/render/viewer/viewport.js";
+import { framed, inFrame } from "../../fxstore/render/viewer/panes/group.js";
+import { toScreen } from "../../fxstore/render/viewer/paint/viewport.js";
 
 const part = (width, height, size = { width: 300, height: 600 }) => ({
   extent: { left: 0, top: 0, right: width, bottom: height },

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arranged } from "../../fxstore/render/viewer/arrange.js";
-import { BoxTree } from "../../fxstore/render/viewer/boxtree.js";
-import { FAR, MIDDLE, NEAR, levelOf, typicalHeight } from "../../fxstore/render/viewer/lod.js";
-import { frameOf, placeGraphs } from "../../fxstore/render/viewer/place.js";
+import { arranged, frameOf, placeGraphs } from "../../fxstore/render/viewer/scene/boxes.js";
+import { BoxTree } from "../../fxstore/render/viewer/scene/blocks.js";
+import {
+  FAR,
+  MIDDLE,
+  NEAR,
+  levelOf,
+  typicalHeight,
+} from "../../fxstore/render/viewer/paint/camera.js";
 import {
   between,
   contains,
@@ -14,7 +19,7 @@ import {
   toScreen,
   visibleBox,
   zoomed,
-} from "../../fxstore/render/viewer/viewport.js";
+} from "../../fxstore/render/viewer/paint/viewport.js";
 
 const SIZE = { width: 400, height: 300 };
 const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-6 * Math.max(1, Math.abs(b)), `${a} is not ${b}`);

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Emitter } from "../../fxstore/render/viewer/emitter.js";
-import { attachGestures, pinch } from "../../fxstore/render/viewer/gestures.js";
-import { KEYS, actionOf } from "../../fxstore/render/viewer/keys.js";
-import { fittedPath, fittedText } from "../../fxstore/render/viewer/label.js";
-import { shortened, visible } from "../../fxstore/render/viewer/visible.js";
+import { Emitter, shortened, visible } from "../../fxstore/render/viewer/page/dom.js";
+import { attachGestures, pinch } from "../../fxstore/render/viewer/panes/viewer.js";
+import { KEYS, actionOf } from "../../fxstore/render/viewer/panels/help.js";
+import { fittedPath, fittedText } from "../../fxstore/render/viewer/paint/label.js";
 
 const PAGE = { typing: false, onCanvas: false };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { decode, inflate } from "../../fxstore/render/viewer/payload.js";
+import { decode, inflate } from "../../fxstore/render/viewer/scene/payload.js";
 
 function packed(header, parts) {
   const padded = (bytes) => Buffer.concat([bytes, Buffer.alloc((8 - (bytes.length % 8)) % 8)]);

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_STEP, NAN, metricColoring } from "../../fxstore/render/viewer/coloring.js";
-import { Colorings } from "../../fxstore/render/viewer/colorings.js";
-import { detailRows } from "../../fxstore/render/viewer/facts.js";
-import { metricText } from "../../fxstore/render/viewer/metrictext.js";
-import { selectionOf } from "../../fxstore/render/viewer/selection.js";
+import { FIRST_STEP, NAN, metricColoring } from "../../fxstore/render/viewer/paint/coloring.js";
+import { Colorings, metricText } from "../../fxstore/render/viewer/paint/colorings.js";
+import { detailRows } from "../../fxstore/render/viewer/panels/facts.js";
+import { selectionOf } from "../../fxstore/render/viewer/scene/selection.js";
 import { makeScene } from "./fixture.mjs";
 
 /** Two samples: node 0 is 0.5 in the second, node 1 is 0.2 in the first; both are good in the other. */

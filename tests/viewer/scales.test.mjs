@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { FIRST_STEP, NAN, PLUS_INF, metricColoring } from "../../fxstore/render/viewer/coloring.js";
-import { Colorings } from "../../fxstore/render/viewer/colorings.js";
-import { histogramOf, profileOf } from "../../fxstore/render/viewer/profile.js";
+import {
+  FIRST_STEP,
+  NAN,
+  PLUS_INF,
+  metricColoring,
+} from "../../fxstore/render/viewer/paint/coloring.js";
+import { Colorings, histogramOf, profileOf } from "../../fxstore/render/viewer/paint/colorings.js";
 import {
   anchoredDomain,
   badness,
@@ -13,7 +17,7 @@ import {
   standingOf,
   ticksOf,
   valueAt,
-} from "../../fxstore/render/viewer/scales.js";
+} from "../../fxstore/render/viewer/paint/scales.js";
 import { makeScene } from "./fixture.mjs";
 
 const CASES = JSON.parse(readFileSync(new URL("../scales.json", import.meta.url), "utf8"));

@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { counterparts } from "../../fxstore/render/viewer/api.js";
-import { linkIn, linkedNode } from "../../fxstore/render/viewer/deeplink.js";
-import { detailRows, attrsText } from "../../fxstore/render/viewer/facts.js";
-import { metricColoring } from "../../fxstore/render/viewer/coloring.js";
-import { ownParts, statusOf } from "../../fxstore/render/viewer/panebox.js";
-import { SearchIndex } from "../../fxstore/render/viewer/search.js";
-import { answerNodes, nextRow, ranksOf, selectionOf } from "../../fxstore/render/viewer/selection.js";
-import { sharedCells, shownOrder, sortedRows } from "../../fxstore/render/viewer/table.js";
+import { counterparts } from "../../fxstore/render/viewer/page/api.js";
+import { linkIn, linkedNode } from "../../fxstore/render/viewer/page/deeplink.js";
+import { detailRows, attrsText } from "../../fxstore/render/viewer/panels/facts.js";
+import { metricColoring } from "../../fxstore/render/viewer/paint/coloring.js";
+import { ownParts, statusOf } from "../../fxstore/render/viewer/panes/panes.js";
+import { SearchIndex } from "../../fxstore/render/viewer/scene/search.js";
+import {
+  answerNodes,
+  nextRow,
+  ranksOf,
+  selectionOf,
+} from "../../fxstore/render/viewer/scene/selection.js";
+import { sharedCells, shownOrder, sortedRows } from "../../fxstore/render/viewer/panels/answer.js";
 import { makeScene } from "./fixture.mjs";
 
 test("a selection holds its whole set, pane by pane, what holds the value first", () => {

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 from fxstore.errors import SourceError
 from fxstore.ingest.build import NO_VALUE, NOWHERE, GraphBuilder, Place, Value
+from fxstore.ingest.compile.printed_expressions import Computed, Ref, assigned, computed, constant, returned
+from fxstore.ingest.compile.printed_statements import NOTHING, Annotation, Block, Line, annotation, blocks
 from fxstore.ingest.names import op_type
-from fxstore.ingest.text.annotations import NOTHING, Annotation, annotation
-from fxstore.ingest.text.expressions import Computed, Ref, assigned, computed, constant, returned
-from fxstore.ingest.text.statements import Block, Line, blocks
 from fxstore.records import Graph
 
 MAX_PORTS = 4096
@@ -305,3 +304,6 @@ def _find_callers(
 
 def _inside(path: str, name: str) -> str:
     return f"{path}/{name}" if path else name
+
+
+# Reads graphs that torch printed as text; nothing in it is executed.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from fxstore.errors import SourceError
+from fxstore.ingest.adapters import Ingested
 
 MAX_HEADER_BYTES: Final = 4 << 20
 MAX_PAYLOAD_BYTES: Final = 16 << 20
@@ -311,3 +312,28 @@ def origins(records: Sequence[GraphRecord]) -> dict[Origin, str]:
         number = processes.setdefault(process, len(processes)) if rank is None else 0
         names[one] = f"process{number}" if rank is None else f"rank{rank}"
     return names if len(set(names.values())) > 1 else dict.fromkeys(names, "")
+
+
+# The adapter for what ``TORCH_TRACE`` makes torch.compile write; needs no torch.
+
+
+class TorchTraceAdapter:
+    """A directory that ``TORCH_TRACE`` was set to, or a log in it: a stage per kind of graph."""
+
+    endings = (".log", ".jsonl", ".txt")
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is a log, or a directory that holds one."""
+        # MERGED
+
+        return isinstance(source, Path) and bool(logs(source))
+
+    def read(self, source: Path) -> Ingested:
+        """Reads every graph of every compile, by rank or process."""
+        # MERGED
+        from fxstore.ingest.compile.trace_stages import stages_of
+
+        trace = read_trace(source)
+        stages, overlays = stages_of(trace)
+        status = "partial" if any(stage.status != "complete" for stage in stages) else "complete"
+        return Ingested(tuple(stages), tuple(overlays), status, trace.versions)

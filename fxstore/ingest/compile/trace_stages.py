@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from fxstore.errors import SourceError
 from fxstore.ingest.build import GraphBuilder, Value
-from fxstore.ingest.names import op_type
-from fxstore.ingest.overlays import NodeOverlay
-from fxstore.ingest.text.expressions import Ref
-from fxstore.ingest.text.modules import Printed, build, parse, role_of_input
-from fxstore.ingest.torch_trace import MAX_PROBLEMS, GraphRecord, Trace, origins
-from fxstore.ingest.training import (
+from fxstore.ingest.compile.printed_expressions import Ref
+from fxstore.ingest.compile.printed_modules import Printed, build, parse, role_of_input
+from fxstore.ingest.compile.torch_trace import MAX_PROBLEMS, GraphRecord, Trace, origins
+from fxstore.ingest.compile.training import (  # fmt: skip
     BACKWARD_OUTPUT,
     FORWARD_OUTPUT,
     SAVED,
@@ -20,10 +18,12 @@ from fxstore.ingest.training import (
     Part,
     byte_size,
     roles,
+    saved_overlay,
     saved_values,
-)  # fmt: skip
-from fxstore.ingest.training_overlay import saved_overlay
-from fxstore.ingest.typed_json import Malformed, each, member, optional, typed
+)
+from fxstore.ingest.json_input import Malformed, each, member, optional, typed
+from fxstore.ingest.names import op_type
+from fxstore.ingest.overlays import NodeOverlay
 from fxstore.records import Graph, Stage
 
 JOINT = "aot_joint_graph"

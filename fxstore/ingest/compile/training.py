@@ -8,9 +8,12 @@ nodes forward that stand in the backward graph only.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from fxstore.ingest.adapters import Ingested
+from fxstore.ingest.overlays import NodeOverlay
 
 FORWARD_OUTPUT: Final = "forward_output"
 BACKWARD_OUTPUT: Final = "backward_output"
@@ -172,3 +175,73 @@ def is_training_step(source: object) -> bool:
     }:
         return False
     return all(any(cls.__name__ == "GraphModule" for cls in type(one).__mro__) for one in source.values())
+
+
+# What a training step saves for backward, as an overlay.
+
+
+def saved_overlay(name: str, values: Iterable[SavedValue], stage: str, method: str) -> NodeOverlay:
+    """Returns two metrics per saved value: ``saved_bytes``, its size, and ``new_bytes``, what only saving it keeps.
+
+    The text of ``new_bytes`` says what is no new memory: ``view of input primals_3``, ``input``.
+    """
+    return NodeOverlay.of(
+        name, "static", _rows(values, stage, method), source="forward graph", unit="B", better="lower"
+    )
+
+
+def _rows(values: Iterable[SavedValue], stage: str, method: str) -> Iterator[dict[str, object]]:
+    for value in values:
+        for metric, number, text in (
+            ("saved_bytes", value.bytes, None),
+            ("new_bytes", value.new_bytes, value.note),
+        ):
+            yield {
+                "stage": stage,
+                "method": method,
+                "node": value.name,
+                "port": 0,
+                "metric": metric,
+                "value": number,
+                "text": text,
+                "status": "not_measured" if number is None else "ok",
+                "reason": "its shape is symbolic" if number is None else None,
+                "sample": 0,
+            }
+
+
+# The adapter for the graphs of a training step.
+
+
+class TrainingAdapter:
+    """``TrainingGraphs``, or a dict of the graph modules ``forward`` and ``backward``, and ``joint``."""
+
+    options = frozenset({"saved", "forward_outputs"})
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source holds a training step's graphs."""
+        return isinstance(source, TrainingGraphs) or is_training_step(source)
+
+    def read(
+        self,
+        source: TrainingGraphs | Mapping[str, Any],
+        *,
+        saved: Sequence[str] | None = None,
+        forward_outputs: int | None = None,
+    ) -> Ingested:
+        """Takes a snapshot of each graph, with the roles that they tell together.
+
+        Args:
+            saved: Names of the values that count as saved; default: all that forward returns for backward.
+            forward_outputs: How many of forward's values are outputs.
+        """
+        from fxstore.ingest.compile.training_stages import stages_of
+
+        graphs = source if isinstance(source, TrainingGraphs) else TrainingGraphs(**source)
+        if saved is not None:
+            graphs = replace(graphs, saved=tuple(saved))
+        if forward_outputs is not None:
+            graphs = replace(graphs, forward_outputs=forward_outputs)
+        stages, overlays = stages_of(graphs)
+        complete = all(stage.status == "complete" for stage in stages)
+        return Ingested(tuple(stages), tuple(overlays), "complete" if complete else "partial")

@@ -10,8 +10,8 @@ import torch
 from torch import fx
 from torch._ops import OpOverload
 
-from fxstore.ingest.live_nodes import target_text
-from fxstore.ingest.training import BACKWARD_OUTPUT, FORWARD_OUTPUT, SAVED, VIEWS, Part, TrainingGraphs
+from fxstore.ingest.compile.training import BACKWARD_OUTPUT, FORWARD_OUTPUT, SAVED, VIEWS, Part, TrainingGraphs
+from fxstore.ingest.export.live_nodes import target_text
 
 _ORIGIN: Final = "fxstore_joint_node"
 _TIED: Final = "fxstore_tied_with"

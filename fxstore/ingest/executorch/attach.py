@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fxstore.ingest.etdump import Array, Block, Event, Logged
+from fxstore.ingest.executorch.etdump import Array, Block, Event, Logged
 from fxstore.records import Graph
 
 Port = tuple[int, int]

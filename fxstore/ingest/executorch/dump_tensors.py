@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 
 from fxstore.errors import SourceError
-from fxstore.ingest.delegate_values import called
-from fxstore.ingest.etdump import MISSING_BUFFER, Array, Block, Dump
-from fxstore.ingest.executions import Execution, executions, methods_of
+from fxstore.ingest.executorch.etdump import MISSING_BUFFER, Array, Block, Dump
+from fxstore.ingest.executorch.executions import Execution, executions, methods_of
+from fxstore.ingest.executorch.runtime_values import called
 from fxstore.ingest.overlays import RunNodes
 from fxstore.records import Stage
 

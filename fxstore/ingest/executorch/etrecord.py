@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
+from fxstore.ingest.adapters import Ingested
 from fxstore.ingest.archive import Archive
-from fxstore.ingest.export_json import Program, read_program
-from fxstore.ingest.typed_json import Malformed, each, member, optional, typed
+from fxstore.ingest.export.program_json import Program, read_program
+from fxstore.ingest.json_input import Malformed, each, member, optional, typed
 from fxstore.records import Delegate, Stage
 
 _IDENTIFIER = "ETRECORD_V0"
@@ -224,3 +226,26 @@ def _delegate(value: object) -> Delegate:
 
 def _count(value: object) -> int | tuple[int, ...]:
     return _handles(value) if isinstance(value, list) else typed(value, int, "a number of outputs")
+
+
+# The adapter for ``.etrecord`` files; needs neither torch nor executorch.
+
+
+class EtRecordFileAdapter:
+    """A ``.etrecord`` file: the stages that it holds."""
+
+    endings = (".etrecord",)
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is a path that ends in ``.etrecord``."""
+        return isinstance(source, Path) and source.suffix in self.endings
+
+    def read(self, source: Path) -> Ingested:
+        """Reads the record with zipfile and json alone."""
+        # MERGED
+        from fxstore.ingest.executorch.handles import Maps, counts
+
+        record = read_etrecord(source)
+        maps = Maps(record.debug_handle_map, record.delegate_map)
+        stages = tuple(maps.on(stage) for stage in record.stages)
+        return Ingested(stages, counts(record.num_outs), record.status)

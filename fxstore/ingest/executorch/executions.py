@@ -3,20 +3,63 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
+import pyarrow as pa
+
 from fxstore.errors import UsageError, nearest
-from fxstore.ingest.attach import Attached, EmittedGraph, Latency, attach, emitted_graph
-from fxstore.ingest.delegate_values import Delegate, Dumping, called_delegates, passed_inputs, port_values
-from fxstore.ingest.etdump import Array, Block, Dump, Event
-from fxstore.ingest.event_rows import EventRows
-from fxstore.ingest.handle_values import Laid, same
-from fxstore.ingest.handles import INSTRUCTION
-from fxstore.ingest.inner import Inside
-from fxstore.ingest.measure import named
-from fxstore.ingest.overlays import Place, RunNodes
+from fxstore.ingest.executorch.attach import Attached, EmittedGraph, Latency, attach, emitted_graph
+from fxstore.ingest.executorch.etdump import Array, Block, Dump, Event
+from fxstore.ingest.executorch.handle_values import Laid, same
+from fxstore.ingest.executorch.handles import INSTRUCTION
+from fxstore.ingest.executorch.inner_events import Inside
+from fxstore.ingest.executorch.runtime_values import Delegate, Dumping, called_delegates, passed_inputs, port_values
+from fxstore.ingest.measure.comparison import named
+from fxstore.ingest.overlays import ROWS, Place, RunNodes
+
+# Rows of the times that an ETDump holds.
+
+
+class EventRows:
+    """Collects rows."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int | None, str, float, str | None, str | None, int | None]] = []
+
+    def add(
+        self, ordinal: int | None, metric: str, event: Latency | Event, reason: str | None, sample: int | None
+    ) -> None:
+        """Adds one timed event."""
+        self._rows.append((ordinal, metric, float(event.duration_ns or 0), event.name, reason, sample))
+
+    def framework(self, events: Iterable[Event], sample: int | None) -> None:
+        """Adds the runtime's own events, on the run."""
+        for event in events:
+            if event.kind == "framework":
+                self.add(None, "latency_framework", event, None, sample)
+
+    def lost(self, events: Iterable[Event], reason: str, sample: int | None = None) -> int:
+        """Adds timed events that lie on no node; returns how many."""
+        timed = [event for event in events if event.duration_ns is not None]
+        for event in timed:
+            framework = event.kind == "framework"
+            metric = "latency_framework" if framework else "latency_unplaced"
+            self.add(None, metric, event, None if framework else reason, sample)
+        return sum(event.kind != "framework" for event in timed)
+
+    def table(self) -> pa.Table:
+        """Returns the rows; schema :data:`fxstore.ingest.overlays.ROWS`."""
+        count = len(self._rows)
+        columns: dict[str, Any] = {name: [None] * count for name in ROWS.names}
+        columns["status"] = ["ok"] * count
+        for key, cells in zip(
+            ("ordinal", "metric", "value", "text", "reason", "sample"), zip(*self._rows, strict=True), strict=False
+        ):
+            columns[key] = list(cells)
+        return pa.table(columns, schema=ROWS)
+
 
 _KERNEL: Final = "native_call_"
 _DISPATCH: Final = "OPERATOR_CALL"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.ingest.qparams import constant_params
+from fxstore.ingest.measure.qparams import constant_params
 from fxstore.metrics import QParams
 from fxstore.records import Graph
 

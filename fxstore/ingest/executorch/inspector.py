@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from fxstore.ingest.etdump import MISSING_BUFFER, NOT_A_TENSOR, Block, Dump, Event, Logged, kind_of
+from fxstore.ingest.executorch.etdump import MISSING_BUFFER, NOT_A_TENSOR, Block, Dump, Event, Logged, kind_of
 
 NANOSECONDS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _CLOSING: Final = ("operator", "delegate_call", "control")

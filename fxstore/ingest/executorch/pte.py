@@ -17,14 +17,16 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fxstore.errors import SourceError
+from fxstore.ingest.adapters import Ingested
 from fxstore.ingest.build import GraphBuilder, Value
+from fxstore.ingest.executorch.xnnpack import BACKEND, delegate_graph, finite, output_count
 from fxstore.ingest.flatbuffer import BROKEN, Buffer, Table
 from fxstore.ingest.names import op_type
-from fxstore.ingest.xnnpack import BACKEND, delegate_graph, finite, output_count
-from fxstore.records import Graph
+from fxstore.ingest.overlays import NodeOverlay
+from fxstore.records import Graph, Stage
 
 DTYPES: Final = MappingProxyType({
     0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32", 7: "float64",
@@ -376,3 +378,42 @@ def _scalar(tag: int, table: Table | None) -> object:
 def _bytes(tensor: Table) -> int:
     items: int = math.prod(tensor.numbers(2, "i"))
     return items * _ITEM_BITS.get(tensor.number(0, "b"), 0) // 8
+
+
+# The adapter for ``.pte`` files; needs neither torch nor executorch.
+
+
+if TYPE_CHECKING:
+    pass  # MERGED
+
+
+class PteFileAdapter:
+    """A ``.pte`` program: one stage with a graph per method, those of its XNNPACK delegates, and sizes."""
+
+    endings = (".pte",)
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is a path that ends in ``.pte``."""
+        return isinstance(source, Path) and source.suffix in self.endings
+
+    def read(self, source: Path) -> Ingested:
+        """Reads the program's FlatBuffer; nothing is loaded or run."""
+        # MERGED
+
+        program = read_pte(source)
+        stage = Stage("", tuple(program.graphs), "runtime", note="; ".join(program.notes) or None)
+        return Ingested((stage,), (sizes(program),))
+
+
+def sizes(program: Program) -> NodeOverlay:
+    """Returns the sizes in a program as an overlay: of constants and payloads by node, of memory by method."""
+    return NodeOverlay.of("size", "static", _sizes(program), source="the program", unit="bytes", better="lower")
+
+
+def _sizes(program: Program) -> Iterator[dict[str, object]]:
+    for size in program.sizes:
+        text = size.method if size.node is None else None
+        yield {
+            "method": size.method, "path": size.path, "node": size.node, "metric": size.metric,
+            "value": float(size.count), "text": text,
+        }  # fmt: skip

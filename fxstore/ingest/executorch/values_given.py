@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fxstore.errors import UsageError, nearest
-from fxstore.ingest.handle_values import Array, HandleNodes, Laid, Offered, Place
-from fxstore.ingest.handles import DEBUG_HANDLE, INSTRUCTION
+from fxstore.ingest.executorch.handle_values import Array, HandleNodes, Laid, Offered, Place
+from fxstore.ingest.executorch.handles import DEBUG_HANDLE, INSTRUCTION
 from fxstore.metrics.operands import NoNumberError, operand
 from fxstore.records import Graph, Stage
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 
 from fxstore.ingest.build import NO_VALUE, Value
-from fxstore.ingest.keyword_only import is_keyword
-from fxstore.ingest.typed_json import INT64, Malformed, each, member, optional, typed, union
+from fxstore.ingest.export.keyword_only import is_keyword
+from fxstore.ingest.json_input import INT64, Malformed, each, member, optional, typed, union
 
 SCALAR_TYPES = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",

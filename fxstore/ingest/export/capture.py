@@ -13,11 +13,9 @@ from torch._ops import HigherOrderOperator
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec
 
-from fxstore.ingest.arguments import as_json, leaves_of
 from fxstore.ingest.build import NOWHERE, GraphBuilder, Link, Place
-from fxstore.ingest.live_nodes import attribute, port_of, target_text, values_of
+from fxstore.ingest.export.live_nodes import as_json, attribute, chains, leaves_of, port_of, target_text, values_of
 from fxstore.ingest.names import module_call, module_path, outer_calls, source_line
-from fxstore.ingest.provenance import chains
 
 if TYPE_CHECKING:
     from fxstore.records import Graph

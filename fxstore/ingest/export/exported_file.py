@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
+from fxstore.ingest.adapters import Ingested
 from fxstore.ingest.archive import Archive
-from fxstore.ingest.export_json import Program, read_program
+from fxstore.ingest.export.program_json import Program, read_program
+from fxstore.records import Stage
 
 _HINT = "save the program again with torch.export.save()"
 _OLD = "serialized_exported_program.json"
@@ -43,3 +46,23 @@ def _entries(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield name, _ONLY
         elif parts[-1].endswith(".json") and "models" in parts[:-1][-1:]:
             yield name, parts[-1].removesuffix(".json")
+
+
+# The adapter for ``.pt2`` files; needs no torch.
+
+
+class ExportedFileAdapter:
+    """A ``.pt2`` file: one stage, with a graph per method and those nested in it."""
+
+    endings = (".pt2",)
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is a path that ends in ``.pt2``."""
+        return isinstance(source, Path) and source.suffix in self.endings
+
+    def read(self, source: Path) -> Ingested:
+        """Reads the graphs with zipfile and json alone."""
+        # MERGED
+
+        programs = read_exported(source)
+        return Ingested((Stage("", tuple(graph for one in programs for graph in one.graphs), programs[0].kind),))

@@ -23,7 +23,7 @@ class GraphModuleAdapter:
 
     def read(self, source: fx.GraphModule) -> Ingested:
         """Takes a snapshot of the graph and of those nested in it."""
-        from fxstore.ingest.capture import capture_module
+        from fxstore.ingest.export.capture import capture_module
 
         notes: list[str] = []
         stage = _noted(Stage("", tuple(capture_module(source, notes=notes))), notes)
@@ -60,7 +60,7 @@ class ProgramManagerAdapter:
         stage = _stage("", "runtime" if emitted else "lowered", programs, emitted=emitted)
         if not emitted:
             return Ingested((stage,), status=stage.status)
-        from fxstore.ingest.handles import Maps
+        from fxstore.ingest.executorch.handles import Maps
 
         mapped = Maps.of_live(source.debug_handle_map, source.delegate_map).on(stage)
         return Ingested((mapped,), status=stage.status)
@@ -98,7 +98,7 @@ class EtRecordAdapter:
             programs = _methods(source.edge_dialect_program, only)
             stages.append(_stage("edge", "edge", programs))
             live["edge"] = dict(programs)
-        from fxstore.ingest.handles import Maps, counts_of_live
+        from fxstore.ingest.executorch.handles import Maps, counts_of_live
 
         complete = maps is not None
         known = Maps.of_live(maps, source._delegate_map)
@@ -132,7 +132,7 @@ def _stage(
     emitted: bool = False,
     identity: int | None = None,
 ) -> Stage:
-    from fxstore.ingest.capture import capture_program
+    from fxstore.ingest.export.capture import capture_program
 
     capture: Callable[..., list[Graph]] = capture_program
     notes: list[str] = []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-from typing import Any
+import weakref
+from functools import cache, lru_cache, partial
+from typing import Any, Final
 
 import torch
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
 
-from fxstore.ingest.build import NO_VALUE, Value
+from fxstore.ingest.build import NO_VALUE, Link, Value
 from fxstore.ingest.names import op_type
 
 
@@ -96,3 +97,124 @@ def attribute(module: fx.GraphModule, target: str) -> Any:
         if owner is None:
             return None
     return owner
+
+
+# The arguments of live nodes: which values they use, each with its path, and which constants.
+
+
+_NESTED = (list, tuple, dict, slice)
+
+
+def leaves_of(node: fx.Node) -> list[tuple[str, object]]:
+    """Returns the arguments of a node, each with its path, down to nodes and to what holds none."""
+    found: list[tuple[str, object]] = []
+    for i, argument in enumerate(node.args):
+        if isinstance(argument, _NESTED):
+            _flatten(str(i), argument, found)
+        else:
+            found.append((str(i), argument))
+    for name, argument in node.kwargs.items():
+        _flatten(name, argument, found)
+    return found
+
+
+def _flatten(path: str, argument: object, found: list[tuple[str, object]]) -> None:
+    if not isinstance(argument, _NESTED):
+        found.append((path, argument))
+    elif isinstance(argument, dict):
+        for name, item in argument.items():
+            _flatten(f"{path}.{name}", item, found)
+    elif isinstance(argument, slice):
+        for name in ("start", "stop", "step"):
+            _flatten(f"{path}.{name}", getattr(argument, name), found)
+    elif not _PLAIN.issuperset(map(type, argument)) and _contains_node(argument):
+        for i, item in enumerate(argument):
+            _flatten(f"{path}[{i}]", item, found)
+    else:
+        found.append((path, argument))
+
+
+def _contains_node(argument: object) -> bool:
+    if isinstance(argument, (list, tuple)):
+        return any(_contains_node(item) for item in argument)
+    if isinstance(argument, dict):
+        return any(_contains_node(item) for item in argument.values())
+    return isinstance(argument, fx.Node) or (
+        isinstance(argument, slice)
+        and any(isinstance(x, fx.Node) for x in (argument.start, argument.stop, argument.step))
+    )
+
+
+def as_json(value: object) -> object:
+    """Returns a constant argument as JSON has it; what it cannot hold as text."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else repr(value)
+    if isinstance(value, (list, tuple)):
+        return [item if type(item) in _PLAIN else as_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if kind in _AS_TEXT:
+        return str(value)
+    if isinstance(value, (bool, int, str)):
+        return value
+    return f"<{kind.__name__}>"
+
+
+_PLAIN = frozenset({type(None), bool, int, str})
+_AS_TEXT = frozenset(
+    {torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.layout, torch.memory_format}
+)
+
+
+# The provenance of live nodes: chains of records of the nodes that they were made of.
+
+
+MOST_CHAINS: Final = 100
+"""Of one record: where each of many hops has two ancestors, their number would double from hop to hop."""
+# The stages of a compile share their nodes' records, which nothing edits: each is walked once, as long as it lives.
+_walked: dict[int, tuple[weakref.ref[Any], list[list[Link]]]] = {}
+
+
+def chains(node: fx.Node) -> list[list[Link]]:
+    """Returns the provenance chains of a node, nearest ancestor first; one for each line of ancestors."""
+    return [chain for source in node.meta.get("from_node") or () for chain in _of_source(source)]
+
+
+def _of_source(source: Any) -> list[list[Link]]:
+    key = id(source)
+    known = _walked.get(key)
+    if known is not None and known[0]() is source:
+        return known[1]
+    found = _walk(source)
+    _walked[key] = weakref.ref(source, partial(_forget, key)), found
+    return found
+
+
+def _forget(key: int, gone: weakref.ref[Any]) -> None:
+    if key in _walked and _walked[key][0] is gone:
+        del _walked[key]
+
+
+def _walk(source: Any) -> list[list[Link]]:
+    found: list[list[Link]] = []
+    waiting: list[tuple[list[Link], Any]] = [([], source)]
+    while waiting and len(found) < MOST_CHAINS:
+        chain, hop = waiting.pop()
+        while True:
+            told, actions = hop.node_info, hop.action
+            action = actions[0]._name_ if len(actions) == 1 else ",".join([one._name_ for one in actions])
+            if told is None:
+                chain.append(("", "", -1, hop.pass_name, action))
+            else:
+                chain.append((told.name, told.target, told.graph_id, hop.pass_name, action))
+            older = hop.from_node
+            if not older:
+                break
+            if len(older) > 1:
+                waiting.extend((list(chain), one) for one in reversed(older[1:]))
+            hop = older[0]
+        found.append(chain)
+    return found

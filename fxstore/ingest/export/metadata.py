@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from fxstore.ingest.build import NOWHERE, Link, Place
+from fxstore.ingest.json_input import Malformed, optional, typed
 from fxstore.ingest.names import module_call, module_path, outer_calls, source_line
-from fxstore.ingest.typed_json import Malformed, optional, typed
 
 _HANDLES = re.compile(r"[\[(]?\s*(\d{1,18}(?:\s*,\s*\d{1,18})*)?\s*,?\s*[\])]?")
 

@@ -1,7 +1,7 @@
 """Reads serialised exported programs (JSON, ``torch.export`` schema 5 to 8) into graphs, without torch.
 
-The rows are those that :func:`fxstore.ingest.capture.capture_program` gives for the live program, but for what the
-format does not hold: chains of placeholders and outputs, ``custom`` meta, where ``getitem`` and ``get_attr`` stood
+The rows are those that :func:`fxstore.ingest.export.capture.capture_program` gives for the live program, but for what
+the format does not hold: chains of placeholders and outputs, ``custom`` meta, where ``getitem`` and ``get_attr`` stood
 among other nodes, and which outputs were never used (these come back as ``getitem`` nodes named ``…_unused_1``).
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from fxstore.ingest.build import NO_VALUE, NOWHERE, GraphBuilder, Link, Place
-from fxstore.ingest.export_arguments import (
+from fxstore.ingest.export.arguments import (
     Nested,
     Output,
     Reference,
@@ -24,9 +24,9 @@ from fxstore.ingest.export_arguments import (
     leaves,
     output,
 )
-from fxstore.ingest.export_metadata import Metadata, chains, handles
+from fxstore.ingest.export.metadata import Metadata, chains, handles
+from fxstore.ingest.json_input import Malformed, each, member, optional, typed, union
 from fxstore.ingest.names import UNREGISTERED, is_registered, op_type
-from fxstore.ingest.typed_json import Malformed, each, member, optional, typed, union
 from fxstore.records import Graph
 
 _OPERATORS = ("executorch.exir.dialects.edge.ops.", "executorch.exir.dialects.backend.ops.", "torch.ops.")

@@ -21,13 +21,13 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
 from torch.utils import _pytree as pytree
 
-from fxstore.ingest import laid_out
-from fxstore.ingest.attach import Attached
-from fxstore.ingest.delegate_values import Delegate, Key, dequantised, port_values
-from fxstore.ingest.device import DeviceError, run_delegates
-from fxstore.ingest.etdump import Array
-from fxstore.ingest.interpreting import to_array
-from fxstore.ingest.snapshot import copied
+from fxstore.ingest.executorch.attach import Attached
+from fxstore.ingest.executorch.etdump import Array
+from fxstore.ingest.executorch.runtime_values import Delegate, Key, dequantised, port_values
+from fxstore.ingest.export.snapshot import copied
+from fxstore.ingest.measure import qparams
+from fxstore.ingest.measure.interpreter import to_array
+from fxstore.ingest.measure.runtime import DeviceError, run_delegates
 
 ADDED: Final = "by an added output"
 _CODES: Final = "quantised as it is computed: measured where its codes are dequantised"
@@ -271,7 +271,7 @@ def _inputs(job: _Job, executions: Sequence[Attached]) -> list[list[Any]]:
 def _tensor(array: Array | None, example: torch.Tensor) -> Any:
     if array is None:
         raise DeviceError(_UNTOLD)
-    return laid_out.like(torch.from_numpy(np.array(array, order="C")).to(example.dtype), example)
+    return qparams.like(torch.from_numpy(np.array(array, order="C")).to(example.dtype), example)
 
 
 def _keep(

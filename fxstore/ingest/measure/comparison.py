@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from fxstore.ingest.attach import Attached
+from fxstore.ingest.executorch.attach import Attached
 from fxstore.ingest.overlays import ROWS as ROWS
 from fxstore.ingest.overlays import rows_of
 from fxstore.metrics import Asked, Description, Measured, QParams, describe, not_measured, resolve

@@ -17,7 +17,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from fxstore.ingest.snapshot import Module, Program
+from fxstore.ingest.export.snapshot import Module, Program
 
 Array = npt.NDArray[Any]
 Key = tuple[str, str, int]

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fxstore.errors import UsageError, nearest
-from fxstore.ingest.pairs import Key, Nodes
-from fxstore.ingest.running import Side, State
-from fxstore.ingest.samples import Given
+from fxstore.ingest.measure.pairing import Key, Nodes
+from fxstore.ingest.measure.samples import Given
+from fxstore.ingest.measure.stages import Side, State
 from fxstore.records import Structure
 
 if TYPE_CHECKING:
-    from fxstore.ingest.interpreting import Give
+    from fxstore.ingest.measure.interpreter import Give
 
 Array = npt.NDArray[Any]
 
@@ -70,7 +70,7 @@ def write_tensors(
 
 
 def _write_stage(side: Side, given: Given, wanted: set[tuple[str, str]], writer: _Writer) -> dict[str, str]:
-    from fxstore.ingest.values import stream_values
+    from fxstore.ingest.measure.values import stream_values
 
     missing: dict[str, str] = {}
     state: State = {}

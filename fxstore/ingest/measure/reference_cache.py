@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from fxstore.ingest.pairs import Key
+from fxstore.ingest.measure.pairing import Key
 from fxstore.metrics import Description
 
 Array = npt.NDArray[Any]

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fxstore.errors import UsageError
-from fxstore.ingest.held import Held
-from fxstore.ingest.measure import Comparison, Described, Pair
-from fxstore.ingest.pairs import Key, Nodes, value_pairs
-from fxstore.ingest.qparams import quantised_ports
-from fxstore.ingest.samples import Given, Sample
+from fxstore.ingest.measure.comparison import Comparison, Described, Pair
+from fxstore.ingest.measure.pairing import Key, Nodes, value_pairs
+from fxstore.ingest.measure.qparams import quantised_ports
+from fxstore.ingest.measure.reference_cache import Held
+from fxstore.ingest.measure.samples import Given, Sample
 from fxstore.metrics import Asked
 from fxstore.records import Graph, Structure
 
 if TYPE_CHECKING:
-    from fxstore.ingest.interpreting import Give, Substitute
+    from fxstore.ingest.measure.interpreter import Give, Substitute
 
 State = MutableMapping[str, Any]
 
@@ -113,7 +113,7 @@ class Reference:
         Raises:
             UsageError: It does not take the input.
         """
-        from fxstore.ingest.values import stream_values
+        from fxstore.ingest.measure.values import stream_values
 
         def take(key: Key, give: Give, size: int) -> None:
             array = give(copy=False)
@@ -195,7 +195,7 @@ class Measurement:
                 self._found.failed[stage] = error
 
     def _stage(self, turn: _Turn, state: State) -> None:
-        from fxstore.ingest.values import stream_values
+        from fxstore.ingest.measure.values import stream_values
 
         side, compared = self._sides[turn.stage]
         comparison = compared.comparison(turn.held, turn.missing, self._wanted.metrics, turn.scope, turn.number)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from fxstore.collector import at_rest
+from fxstore.gc_paused import at_rest
 from fxstore.ingest.overlays import ROWS
 from fxstore.records import Graph, Overlay, Structure
 

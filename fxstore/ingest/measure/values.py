@@ -12,7 +12,8 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from fxstore.errors import SourceError, UsageError
-from fxstore.ingest.interpreting import (
+from fxstore.ingest.export.snapshot import Module, Program
+from fxstore.ingest.measure.interpreter import (
     Array,
     Give,
     Key,
@@ -24,7 +25,6 @@ from fxstore.ingest.interpreting import (
     run_program,
     to_array,
 )
-from fxstore.ingest.snapshot import Module, Program
 
 __all__ = ["Array", "Captured", "Key", "capture_values", "flat_inputs", "stream_values", "to_array"]
 
@@ -103,7 +103,7 @@ def stream_values(
     value is one of several.
 
     Args:
-        source: As for :func:`capture_values`, or a :func:`fxstore.ingest.snapshot.snapshot` of it.
+        source: As for :func:`capture_values`, or a :func:`fxstore.ingest.export.snapshot.snapshot` of it.
         sink: Called with the value's key, a function that copies it, and the copy's size in bytes.
         keep: Which values to hand over; None for all.
         state: Buffers to begin with instead of the source's own, by name; afterwards those that the run left.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fxstore.ingest.build import NO_VALUE, NOWHERE, Place, Value
-from fxstore.ingest.described import Node, Use, graph_of
+from fxstore.ingest.json_input import Malformed, each, member, optional
 from fxstore.ingest.names import module_path, op_type
+from fxstore.ingest.node_table import Node, Use, graph_of
 from fxstore.ingest.overlays import NodeOverlay
-from fxstore.ingest.typed_json import Malformed, each, member, optional
 from fxstore.records import Stage
 
 _VERSION = 1

@@ -20,7 +20,7 @@ class GraphJsonAdapter:
 
     def accepts(self, source: object) -> bool:
         """Tells whether the source is a ``.json`` file of one of these shapes."""
-        from fxstore.ingest.json_file import head, read_json
+        from fxstore.ingest.json_input import head, read_json
 
         if not isinstance(source, Path) or source.suffix.lower() != ".json":
             return False
@@ -44,13 +44,12 @@ class GraphJsonAdapter:
             SourceError: It is none of these.
             UsageError: There is no such direction.
         """
-        from fxstore.ingest.metric_rows import About
+        from fxstore.ingest.tables.metric_rows import About
 
         About(better=better)
-        from fxstore.ingest import fx_viewer_payload, model_explorer
-        from fxstore.ingest.json_file import read_json
-        from fxstore.ingest.model_explorer_data import NodeData
-        from fxstore.ingest.typed_json import Malformed
+        from fxstore.ingest.json_input import Malformed, read_json
+        from fxstore.ingest.others import fx_viewer_payload, model_explorer
+        from fxstore.ingest.others.model_explorer import NodeData
 
         document = read_json(source, _HINT)
         shape = _shape(document)
@@ -81,8 +80,8 @@ def _ingested(stages: list[Stage]) -> Ingested:
 
 
 def _shape(document: object) -> str | None:
-    from fxstore.ingest import fx_viewer_payload, model_explorer
-    from fxstore.ingest.model_explorer_data import is_node_data
+    from fxstore.ingest.others import fx_viewer_payload, model_explorer
+    from fxstore.ingest.others.model_explorer import is_node_data
 
     if fx_viewer_payload.is_payload(document):
         return "payload"

@@ -6,13 +6,14 @@ Follows torchlens 2.36. A trace is read through its public records; nothing of i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from fxstore.ingest.adapters import Ingested
 from fxstore.ingest.build import NO_VALUE, Place, Value
-from fxstore.ingest.described import Node, Use, graph_of
 from fxstore.ingest.names import is_library, spelled
+from fxstore.ingest.node_table import Node, Use, graph_of
 from fxstore.records import EXECUTED, Stage
 
 _OUTPUT: Final = "output"
@@ -146,3 +147,28 @@ def _frames(frames: Iterable[Any]) -> Iterator[tuple[str | None, int | None]]:
         file = frame.file and os.fspath(frame.file)
         if file and not is_library(file):
             yield file, frame.line_number
+
+
+# The adapter for live TorchLens traces.
+
+
+class TorchLensAdapter:
+    """A ``torchlens.Trace``: what was run as a stage, what was measured as overlays."""
+
+    options = frozenset({"fields"})
+
+    def accepts(self, source: object) -> bool:
+        """Tells whether the source is a trace, without importing TorchLens."""
+        return is_trace(source)
+
+    def read(self, source: Any, *, fields: Iterable[str | Callable[[Any], Any]] | Mapping[str, Any] = ()) -> Ingested:
+        """Takes a snapshot of a trace.
+
+        Args:
+            fields: Names of fields of TorchLens's records, or functions of a record, as further overlays.
+        """
+        from fxstore.ingest.others.torchlens_overlays import overlays_of
+        # MERGED
+
+        stage = stage_of(source)
+        return Ingested((stage,), tuple(overlays_of(source, fields)), stage.status)

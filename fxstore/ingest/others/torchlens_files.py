@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from fxstore.ingest.build import NOWHERE, Place
-from fxstore.ingest.described import Node
 from fxstore.ingest.names import spelled
+from fxstore.ingest.node_table import Node
 
 _LABEL: Final = "torchlens_label"
 _CALL: Final = re.compile(r"^(.*):(\d{1,6})$")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from fxstore.errors import UsageError
+from fxstore.ingest.others.torchlens import names_of
 from fxstore.ingest.overlays import NodeOverlay
-from fxstore.ingest.torchlens_trace import names_of
 
 Read = str | Callable[[Any], Any]
 Row = dict[str, object]

@@ -10,11 +10,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from fxstore.query.matching import columns
-from fxstore.query.matching.costs import wiring
-from fxstore.query.matching.runs import Matching
-from fxstore.query.matching.side import Flags, Numbers, Side
-from fxstore.query.matching.steps import NONE
+from fxstore.query.diff import arrow
+from fxstore.query.diff.runs import Matching, wiring
+from fxstore.query.diff.side import Flags, Numbers, Side
+from fxstore.query.diff.steps import NONE
 from fxstore.vocabulary import Change
 
 CHANGES: Final = tuple(Change)
@@ -49,7 +48,7 @@ class Run:
     @cached_property
     def graph_rows(self) -> Numbers:
         """The row of each node's graph."""
-        numbers = columns.numbers(self.graphs["number"], np.int64)
+        numbers = arrow.numbers(self.graphs["number"], np.int64)
         return np.searchsorted(numbers, self.side.nodes.graph)
 
 
@@ -63,7 +62,7 @@ def changes(base: Run, head: Run) -> pa.StructArray:
     origin[after] = before
     codes = np.full(head.side.size, _ADDED, np.int64)
     codes[after] = code
-    said = columns.placed(detail, after, head.side.size)
+    said = arrow.placed(detail, after, head.side.size)
     removed = np.flatnonzero(matching.partner == NONE)
     return _table(base, head, origin, codes, said, removed)
 
@@ -71,7 +70,7 @@ def changes(base: Run, head: Run) -> pa.StructArray:
 def _table(base: Run, head: Run, origin: Numbers, codes: Numbers, said: pa.Array, removed: Numbers) -> pa.StructArray:
     """Lays the head's nodes and the removed ones out by stage and ordinal."""
     runs = ((head, np.arange(head.side.size)), (base, removed))
-    index = [columns.numbers(run.graphs["stage_index"], np.int64)[run.graph_rows[rows]] for run, rows in runs]
+    index = [arrow.numbers(run.graphs["stage_index"], np.int64)[run.graph_rows[rows]] for run, rows in runs]
     ordinals = np.concatenate([run.ordinals[rows] for run, rows in runs])
     codes = np.concatenate([codes, np.full(len(removed), _REMOVED)])
     order = np.lexsort((codes, ordinals, np.concatenate(index)))
@@ -80,17 +79,17 @@ def _table(base: Run, head: Run, origin: Numbers, codes: Numbers, said: pa.Array
     heads = np.concatenate([head.ordinals, np.zeros(len(removed), np.int64)])
 
     def of_graphs(name: str) -> pa.Array:
-        parts = [columns.taken(run.graphs[name], run.graph_rows[rows]) for run, rows in runs]
-        return columns.taken(pa.concat_arrays(parts), order)
+        parts = [arrow.taken(run.graphs[name], run.graph_rows[rows]) for run, rows in runs]
+        return arrow.taken(pa.concat_arrays(parts), order)
 
-    names = pa.concat_arrays([head.nodes["name"], columns.taken(base.nodes["name"], removed)])
+    names = pa.concat_arrays([head.nodes["name"], arrow.taken(base.nodes["name"], removed)])
     fields = {
-        "base": columns.int32(bases[order], there[order]),
-        "head": columns.int32(heads[order], order < head.side.size),
-        "change": columns.taken(columns.texts(CHANGES), codes[order]),
+        "base": arrow.int32(bases[order], there[order]),
+        "head": arrow.int32(heads[order], order < head.side.size),
+        "change": arrow.taken(arrow.texts(CHANGES), codes[order]),
         "stage": of_graphs("stage"),
-        "name": columns.taken(names, order),
-        "detail": columns.taken(pa.concat_arrays([said, columns.texts([None] * len(removed))]), order),
+        "name": arrow.taken(names, order),
+        "detail": arrow.taken(pa.concat_arrays([said, arrow.texts([None] * len(removed))]), order),
         "method": of_graphs("method"),
         "path": of_graphs("path"),
     }
@@ -119,8 +118,8 @@ class _Compared:
             for rows, texts in parts:
                 if len(rows):
                     codes[rows] = np.minimum(codes[rows], _RANK[code])
-                    details.append(columns.placed(texts, rows, size))
-        return _CODES[codes], columns.joined(details, "; ") if details else columns.texts([None] * size)
+                    details.append(arrow.placed(texts, rows, size))
+        return _CODES[codes], arrow.joined(details, "; ") if details else arrow.texts([None] * size)
 
     def _moved(self) -> list[Told]:
         reordered = np.flatnonzero(self.matching.reordered()[self.rows[0]])
@@ -129,7 +128,7 @@ class _Compared:
             self._modules(~self._module_renamed),
             self._told("module_call", "call"),
             _differing([run.graphs["path"] for run in self.runs], paths, "graph"),
-            (reordered, columns.texts(["order"] * len(reordered))),
+            (reordered, arrow.texts(["order"] * len(reordered))),
         ]
 
     @cached_property
@@ -151,7 +150,7 @@ class _Compared:
         base, head = (run.side for run in self.runs)
         before = wiring(base, self.matching.partner[base.uses.src])
         rows = np.flatnonzero(before[self.rows[0]] != wiring(head, head.uses.src)[self.rows[1]])
-        return rows, columns.texts([self._inputs(row) for row in rows.tolist()])
+        return rows, arrow.texts([self._inputs(row) for row in rows.tolist()])
 
     def _inputs(self, row: int) -> str:
         """Tells which inputs differ, argument by argument."""
@@ -180,10 +179,10 @@ class _Compared:
 
 def _differing(told: Sequence[pa.Array], rows: Sequence[Numbers], shown: str, among: Flags | None = None) -> Told:
     """Returns where two columns differ, and tells how."""
-    before, after = (columns.taken(column, r) for column, r in zip(told, rows, strict=True))
-    differs = columns.differs(before, after)
+    before, after = (arrow.taken(column, r) for column, r in zip(told, rows, strict=True))
+    differs = arrow.differs(before, after)
     found = np.flatnonzero(differs if among is None else differs & among)
     if not len(found):
-        return found, columns.texts([])
-    old, new = (columns.shown(columns.taken(column, found), "none") for column in (before, after))
-    return found, columns.concatenated(f"{shown} ", old, " -> ", new)
+        return found, arrow.texts([])
+    old, new = (arrow.shown(arrow.taken(column, found), "none") for column in (before, after))
+    return found, arrow.concatenated(f"{shown} ", old, " -> ", new)

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from fxstore.query.matching.side import Flags, Hashes, Numbers, Side, mix
+from fxstore.query.diff.side import Flags, Hashes, Numbers, Side, mix
 
 NONE: Final = -1
 AMBIGUOUS: Final = -2

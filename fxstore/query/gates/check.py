@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,15 +12,55 @@ import pyarrow as pa
 
 from fxstore.errors import QueryError, UsageError
 from fxstore.query import hints
-from fxstore.query.gates import accuracy, counts, latency, selection
-from fxstore.query.gates.finding import NOT_ENOUGH, PASSED, STATES, TRIPPED, Finding
-from fxstore.query.gates.rules import COVERAGE, FALLBACK, Rule, parse
+from fxstore.query.gates import latency, nodes
+from fxstore.query.gates.rules import COVERAGE, FALLBACK, NOT_ENOUGH, PASSED, STATES, TRIPPED, Finding, Rule, parse
 from fxstore.query.gates.sides import Sides
+from fxstore.store import CommittedRun
 
 if TYPE_CHECKING:
     from fxstore.query.result import Result
     from fxstore.query.session import Store
-    from fxstore.render.page import Page
+    from fxstore.render.html import Page
+
+# Which runs a base or a head is: one by id or name, or the last ones with some tags.
+
+
+_TAGGED: Final = re.compile(r"tag:(?P<tags>[^~]+)(?:~(?P<count>\d+))?")
+
+
+def select(store: Store, text: str, but: Collection[str] = ()) -> list[CommittedRun]:
+    """Returns runs, oldest first.
+
+    Args:
+        store: Where they are.
+        text: Id or name of one; or ``tag:KEY=VALUE[,KEY=VALUE…][~N]``: of the complete runs that carry all these tags,
+            the last N, or the last one. ``tag:VALUE`` is any tag of that value.
+        but: Ids of runs that are left out of a selection by tags.
+
+    Raises:
+        QueryError: There is none.
+        UsageError: The text is no selection.
+    """
+    if not text.startswith("tag:"):
+        return [store.existing_run(text)]
+    found = _TAGGED.fullmatch(text)
+    if found is None or found["count"] == "0":
+        raise UsageError(f"{text!r} selects no runs", hint="tag:branch=main~20 is the last 20 complete runs tagged so")
+    wanted = [part.strip() for part in found["tags"].split(",")]
+    runs = [
+        run
+        for run in store.committed_runs()
+        if run.status == "complete" and run.run_id not in but and all(_carries(run, tag) for tag in wanted)
+    ]
+    if not runs:
+        raise QueryError(f"no complete run is tagged {found['tags']!r}", hint="SELECT name, status, tags FROM runs")
+    return runs[-int(found["count"] or 1) :]
+
+
+def _carries(run: CommittedRun, tag: str) -> bool:
+    key, equals, value = tag.partition("=")
+    return run.tags.get(key) == value if equals else key in run.tags.values()
+
 
 _LATENCY: Final = "latency"
 _COLUMNS: Final = pa.schema(
@@ -98,7 +139,7 @@ class Check:
 
 
 def evaluate(store: Store, base: str, head: str, rules: Sequence[str]) -> Check:
-    """Returns what some rules find in a head against a base; both as in :func:`fxstore.query.gates.selection.select`.
+    """Returns what some rules find in a head against a base; both as in :func:`fxstore.query.gates.check.select`.
 
     Raises:
         UsageError: A rule is none, or there is none.
@@ -108,8 +149,8 @@ def evaluate(store: Store, base: str, head: str, rules: Sequence[str]) -> Check:
         raise UsageError("there is no rule to check", hint='--rule "cosine >= 0.99"')
     parsed = list(dict.fromkeys(map(parse, rules)))
     texts = [rule.text for rule in parsed]
-    heads = selection.select(store, head)
-    bases = selection.select(store, base, but={run.run_id for run in heads})
+    heads = select(store, head)
+    bases = select(store, base, but={run.run_id for run in heads})
     sides = Sides(store, bases, heads)
     found = [finding for rule in parsed for finding in _find(rule, sides)]
     found.sort(key=lambda f: (STATES.index(f.state), texts.index(f.rule), f.head is None, f.head or 0))
@@ -125,7 +166,7 @@ def evaluate(store: Store, base: str, head: str, rules: Sequence[str]) -> Check:
 
 def _find(rule: Rule, sides: Sides) -> list[Finding]:
     if rule.subject in (FALLBACK, COVERAGE):
-        judge: Callable[[Rule, Sides], list[Finding]] = counts.fallback if rule.subject == FALLBACK else counts.coverage
+        judge: Callable[[Rule, Sides], list[Finding]] = nodes.fallback if rule.subject == FALLBACK else nodes.coverage
         return judge(rule, sides)
     derived, metric = None, rule.subject
     if not (overlays := _overlays(sides, metric)) and (derived := latency.statistic(metric)):
@@ -141,7 +182,7 @@ def _find(rule: Rule, sides: Sides) -> list[Finding]:
         if derived or kinds == {"latency"}:
             judged = latency.judge(rule, sides, base, head, derived)
         elif kinds:
-            judged = accuracy.judge(rule, sides, base, head[-1])
+            judged = nodes.judge(rule, sides, base, head[-1])
         else:
             continue
         held = new if any(head) else old

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Final
 
-from fxstore.query.gates.finding import NOT_ENOUGH, NOTE, TRIPPED, Finding, kept
-from fxstore.query.gates.rules import Rule
+from fxstore.query.gates.rules import NOT_ENOUGH, NOTE, TRIPPED, Finding, Rule, kept
 from fxstore.query.gates.sides import Cell, Key, Sides
 
 Cells = dict[Key, Cell]

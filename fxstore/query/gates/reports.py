@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fxstore.query.gates.finding import NOT_ENOUGH, NOTE, PASSED, TRIPPED
+from fxstore.query.gates.rules import NOT_ENOUGH, NOTE, PASSED, TRIPPED
 
 if TYPE_CHECKING:
     from fxstore.query.gates.check import Check

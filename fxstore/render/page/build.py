@@ -12,16 +12,15 @@ import pyarrow as pa
 
 from fxstore.errors import QueryError
 from fxstore.query import hints, text
-from fxstore.query.aligned import aligned
-from fxstore.query.beside import beside, grid
-from fxstore.query.drawings import Drawings, box_sizes, sides_of
-from fxstore.query.joining import Bridge, bridges, joined
-from fxstore.query.neighbourhood import HOPS, Neighbourhood, neighbourhood
-from fxstore.query.page_colors import MOST_SAMPLES, colors_of, statistics_of
+from fxstore.query.cross_run import Bridge, bridges, joined
 from fxstore.query.result import Result
-from fxstore.query.run_changes import change_colors
 from fxstore.query.session import Store
-from fxstore.query.stored import (
+from fxstore.render.model import Answer, DrawnGraph, PageModel, Pane
+from fxstore.render.page.align import aligned
+from fxstore.render.page.colors import MOST_SAMPLES, VERDICT, change_colors, colors_of, statistics_of, verdict_colors
+from fxstore.render.page.drawings import Drawings, box_sizes, sides_of
+from fxstore.render.page.expansion import HOPS, Neighbourhood, beside, grid, neighbourhood
+from fxstore.render.page.run_tables import (
     NodeValues,
     StoredGraph,
     equal_values,
@@ -31,9 +30,7 @@ from fxstore.query.stored import (
     sync_members,
     sync_sets,
 )
-from fxstore.query.training import as_steps, stages_in, training_colors
-from fxstore.query.verdicts import VERDICT, verdict_colors
-from fxstore.render.model import Answer, DrawnGraph, PageModel, Pane
+from fxstore.render.page.training import as_steps, stages_in, training_colors
 from fxstore.store import CommittedRun
 from fxstore.tables import ORDINAL_BITS
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 from fxstore.colors.scales import Measure, is_perfect, scale_of
 from fxstore.errors import QueryError
 from fxstore.query import hints
-from fxstore.query.stored import NodeValues, StoredGraph
+from fxstore.query.session import Store
 from fxstore.render.model import ColorBy, Numbers
+from fxstore.render.page.run_tables import NodeValues, StoredGraph
+from fxstore.store import CommittedRun
 
 _ADDITIVE: Final = frozenset({"latency", "static"})
 _SHARED: Final = frozenset({"ns", "us", "µs", "ms", "s", "bytes"})
@@ -171,3 +175,91 @@ def statistics_of(known: Sequence[NodeValues]) -> dict[int, dict[str, object]]:
             for nid, told in one.texts.items():
                 out.setdefault(nid, {})[one.metric] = json.loads(told)["counts"]
     return out
+
+
+# What changed from one run to the next, as colours of a page.
+
+
+def change_colors(store: Store, runs: Sequence[CommittedRun], visible: Set[int]) -> list[ColorBy]:
+    """Returns for each two runs what ``run_diff`` tells of their nodes, of those that are visible."""
+    return [_changes(store, base, head, visible) for base, head in pairwise(runs)]
+
+
+def _changes(store: Store, base: CommittedRun, head: CommittedRun, visible: Set[int]) -> ColorBy:
+    table = store.rows_of("run_diff", base.run_id, head.run_id)
+    rows = table.select(["change", "base_nid", "head_nid"]).to_pylist()
+    sides = ("base_nid", "head_nid")
+    texts = {row[side]: str(row["change"]) for row in rows for side in sides if row[side] in visible}
+    return ColorBy(f"{_label(base, head)} → {_label(head, base)}", "change", {}, texts=texts)
+
+
+def _label(run: CommittedRun, other: CommittedRun) -> str:
+    return run.name if run.name != other.name else run.run_id
+
+
+# What a debugger says of the nodes of a run: whether the accuracy that was measured at each passes its threshold.
+
+
+VERDICT: Final = "verdict"
+FILLS: Final[dict[str, tuple[str, str]]] = {
+    "pass": ("#9fd8a4", "#2f6b3a"),
+    "fail": ("#f08a80", "#a8362c"),
+    "not finite": ("#c46bd0", "#8a3d96"),
+    "measured": ("#a9cdf3", "#2d5580"),
+    "not measured": ("#e4e7ec", "#2b3646"),
+}
+"""What a node is, in the order of a legend, and its fill on a light and on a dark ground."""
+
+
+@dataclass
+class Found:
+    """What was measured at one node.
+
+    Attributes:
+        values: Number by metric; NaN and infinite ones too.
+        reasons: Why there is none, by metric, or what is said about one.
+    """
+
+    overlay: str = ""
+    scope: str | None = None
+    samples: int = 0
+    values: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    verdicts: set[str] = field(default_factory=set)
+    broken: bool = False
+
+    @property
+    def verdict(self) -> str | None:
+        """``fail`` where any metric fails; None where no metric had a threshold."""
+        return max(self.verdicts, key="fail".__eq__, default=None)
+
+    @property
+    def kind(self) -> str:
+        """What colours the node."""
+        if self.verdict is not None:
+            return self.verdict
+        return "not finite" if self.broken else "measured" if self.values else "not measured"
+
+
+def verdict_colors(store: Store, run_ids: Iterable[str]) -> list[ColorBy]:
+    """Returns the verdicts on the nodes of some runs as colours; a node without a number is ``not measured``."""
+    texts = {nid: one.kind for run_id in run_ids for nid, one in measured(store, run_id).items()}
+    return [ColorBy(VERDICT, VERDICT, {}, texts=texts, fills=FILLS)] if texts else []
+
+
+def measured(store: Store, run_id: str) -> dict[int, Found]:
+    """Returns what was measured at each node that has a number, or a reason why not."""
+    found: dict[int, Found] = defaultdict(Found)
+    for row in store.rows_of("_debugger_numbers", run_id).to_pylist():
+        one = found[row["nid"]]
+        one.overlay, one.scope, one.samples = row["overlay"], row["scope"], row["samples"]
+        if row["value"] is not None:
+            one.values[row["metric"]] = row["value"]
+            one.broken |= math.isnan(row["value"]) or (
+                row["status"] == "non_finite" and not (row["reason"] or "").startswith("identical")
+            )
+        if row["reason"] is not None or row["value"] is None:
+            one.reasons[row["metric"]] = row["reason"] or "no data"
+        if row["verdict"] is not None:
+            one.verdicts.add(row["verdict"])
+    return found

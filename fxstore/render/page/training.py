@@ -11,8 +11,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from fxstore.query.session import Store
-from fxstore.query.stored import StoredGraph
 from fxstore.render.model import ColorBy
+from fxstore.render.page.run_tables import StoredGraph
 from fxstore.render.training import category, category_fills
 
 Stages = dict[str, list[StoredGraph]]

@@ -12,8 +12,7 @@ from fxstore.colors.palettes import ink_on
 from fxstore.layout import Drawing
 from fxstore.render.still import legend
 from fxstore.render.still.coloring import Key, Scale
-from fxstore.render.still.scene import PlacedGraph, Scene
-from fxstore.render.still.told import label, tooltip
+from fxstore.render.still.scene import PlacedGraph, Scene, label, tooltip
 from fxstore.render.still.wording import line, printable
 
 _MOST_LABEL: Final = 120

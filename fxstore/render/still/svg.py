@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from fxstore.colors.palettes import ink_on
 from fxstore.render.still import legend
-from fxstore.render.still.elements import Element, document, filled, hatches, number, shape, text, tip, written
-from fxstore.render.still.scene import MOST_TITLE, NAME_SIZE, PlacedGraph, PlacedPane, Scene
-from fxstore.render.still.told import label, tooltip
+from fxstore.render.still.legend import Element, document, filled, hatches, number, shape, text, tip, written
+from fxstore.render.still.scene import MOST_TITLE, NAME_SIZE, PlacedGraph, PlacedPane, Scene, label, tooltip
 from fxstore.render.still.wording import cut
 
 _MARGIN: Final = 20.0

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fxstore import connect
 from fxstore.errors import FxstoreError, QueryError, UsageError
+from fxstore.query.gates.check import select
 from fxstore.query.gates.rules import parse, read
-from fxstore.query.gates.selection import select
 from tests.store.records import chain, graph, run
 
 

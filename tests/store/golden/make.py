@@ -16,7 +16,7 @@ from typing import Any
 from fxstore import Store, connect
 from fxstore.query.engine import RELATIONS
 from fxstore.query.text import rows_of
-from fxstore.store import Catalog, commit, manifest, write_run
+from fxstore.store import Catalog, manifest, publishing, write_run
 from tests.query.conftest import tiny
 from tests.store.records import graph, metric, node, overlay, run
 
@@ -59,11 +59,11 @@ def _clock() -> Iterator[None]:
         def now(_: object) -> datetime:
             return datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=next(days))
 
-    real, commit.datetime = commit.datetime, Clock  # type: ignore[misc, assignment]
+    real, publishing.datetime = publishing.datetime, Clock  # type: ignore[misc, assignment]
     try:
         yield
     finally:
-        commit.datetime = real  # type: ignore[misc]
+        publishing.datetime = real  # type: ignore[misc]
 
 
 def answers(store: Store, columns: dict[str, list[str]] | None = None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 -- The operator of a node; what calls nothing has its own name for one.
 CREATE MACRO _operator(p_op, p_op_type) AS CASE WHEN starts_with(p_op, 'call_') THEN p_op_type ELSE p_op END;
 
--- What the matching needs of a run, each as one list: fxstore.query.matching.arrow has the types.
+-- What the matching needs of a run, each as one list: fxstore.query.diff.arrow has the types.
 CREATE MACRO _matching_graphs(p_run) AS (
     SELECT list({'number': g.graph, 'stage': g.stage, 'stage_index': g.stage_index, 'method': g.method, 'path': g.path,
                  'parent': g.parent, 'content': g.graph_hash})
@@ -22,7 +22,7 @@ CREATE MACRO _matching_uses(p_run) AS (
     FROM _run_edges(p_run) AS e
 );
 
--- One row per node of either run, as ordinals, with what became of it. _diff_runs is Python: fxstore.query.matching.
+-- One row per node of either run, as ordinals, with what became of it. _diff_runs is Python: fxstore.query.diff.
 CREATE MACRO _run_changes(p_base, p_head) AS TABLE
 SELECT unnest(_diff_runs(
     _matching_graphs(p_base), _matching_nodes(p_base), _matching_uses(p_base),

@@ -1,6 +1,6 @@
 -- The tables of one run, named by id or name (NULL: the latest). The path of each file that _read_… opens is computed from
 -- the argument, so only that run's files are opened, however many runs there are. _run_… gives the same rows, from memory
--- where they are kept there: _source(run, relation) is the statement (fxstore.query.kept). Overlays and metrics may stand in
+-- where they are kept there: _source(run, relation) is the statement (fxstore.query.run_cache). Overlays and metrics may stand in
 -- one file with those of other runs: _own(run, relation) is the statement that gives the run's.
 CREATE MACRO _read_graphs(p_run) AS TABLE
 SELECT _key(p_run) AS run_key, g.* FROM read_parquet(_files(p_run, 'graphs')) AS g;

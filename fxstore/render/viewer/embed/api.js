@@ -1,11 +1,11 @@
 // What an embedding page gets: `window.fxstore` with the viewer and the compare of the RFC, and what its scripts mounted.
 
-import { FXGraphCompare } from "./embedcompare.js";
-import { PayloadPage, startState } from "./embedpage.js";
-import { FXGraphViewer } from "./embedviewer.js";
+import { FXGraphCompare } from "./compare.js";
+import { PayloadPage, startState } from "./page.js";
+import { FXGraphViewer } from "./viewer.js";
 import { isCompare } from "./graphjson.js";
-import { island, useStyle } from "./island.js";
-import { inflate } from "./payload.js";
+import { island, useStyle } from "../page/island.js";
+import { inflate } from "../scene/payload.js";
 
 export const EMBED_VERSION = 1;
 /** What the window hears when `window.fxstore` is there; scripts that do not carry the viewer wait for it. */

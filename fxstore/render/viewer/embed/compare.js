@@ -1,20 +1,91 @@
 // Several embedded viewers side by side, with one selection. It borrows their canvases and minimaps, and gives them back.
 
-import { builder } from "./dom.js";
-import { elementOf, merged } from "./embedlayout.js";
-import { applyTheme } from "./embedthemes.js";
-import { CompareBar } from "./embedcomparebar.js";
-import { island } from "./island.js";
-import { mergedTable } from "./mergedtable.js";
-import { HostPane, registerPaneType } from "./panetype.js";
-import { Matcher, SetMatcher, syncMode } from "./sync.js";
-import { visible } from "./visible.js";
+import { applyTheme, themeNames } from "./themes.js";
+import { fillSelect, LayerMenu, SyncSelect } from "../panels/layermenu.js";
+import { BASE } from "./layers.js";
+import { builder, visible } from "../page/dom.js";
+import { elementOf, merged } from "./layout.js";
+import { island } from "../page/island.js";
+import { mergedTable } from "../panels/facts.js";
+import { HostPane, Matcher, registerPaneType, SetMatcher, syncMode } from "./sync.js";
+
+// The toolbar that the viewers of a compare share.
+
+
+export class CompareBar {
+  /**
+   * @param {ReturnType<import("../page/dom.js").builder>} h @param {import("./compare.js").FXGraphCompare} compare
+   * @param {Record<string, boolean>} controls `theme`, `layers`, `zoomFit`, `syncMode`, `fullscreen`: false hides one
+   */
+  constructor(h, compare, controls) {
+    Object.assign(this, { h, compare });
+    const all = (patch) => {
+      for (const viewer of compare.viewers) viewer.setState(patch, { source: "ui" });
+    };
+    this.theme = h("select", { "aria-label": "Theme", onchange: () => all({ theme: this.theme.value }) });
+    this.colorBy = h("select", { "aria-label": "Colour by", onchange: () => all({ colorBy: this.colorBy.value }) });
+    this.layers = new LayerMenu(h, {
+      names: () => this.#names(),
+      active: () => [...new Set(compare.viewers.flatMap(({ layers }) => layers.active))],
+      change: (ids) => all({ activeExtensions: ids }),
+    });
+    this.sync = new SyncSelect(
+      h,
+      () => compare.viewers.flatMap(({ layers }) => layers.syncKeys()).filter(isFirst),
+      (sync) => compare.setSync(sync),
+    );
+    const colors = h("label", { class: "fx-by" }, h("span", { class: "fx-muted" }, "Colour"), this.colorBy);
+    const fit = h("button", { title: "Fit every graph", onclick: () => compare.zoomToFit() }, "Fit");
+    const full = h("button", { title: "Full screen", onclick: () => compare.toggleFullscreen() }, "Full");
+    const shown = (name, ...parts) => (controls[name] === false ? [] : parts);
+    this.root = h(
+      "div",
+      { class: "fx-embed-bar", role: "toolbar", "aria-label": "Compare" },
+      ...shown("layers", this.layers.root, colors),
+      ...shown("syncMode", this.sync.root),
+      ...shown("zoomFit", fit),
+      ...shown("theme", this.theme),
+      ...shown("fullscreen", full),
+    );
+    this.refresh();
+  }
+
+  #names() {
+    return new Map(this.compare.viewers.flatMap(({ layers }) => [...layers.names()]));
+  }
+
+  refresh() {
+    const { h, compare } = this;
+    const [first] = compare.viewers;
+    const names = [[BASE, BASE], ...this.#names()];
+    const key = JSON.stringify([
+      names,
+      compare.viewers.map(({ layers, colorBy, theme }) => [layers.active, colorBy, theme.name]),
+      compare.sync,
+    ]);
+    if (key === this.shown) return;
+    this.shown = key;
+    fillSelect(h, this.colorBy, names, compare.viewers.find(({ colorBy }) => colorBy !== BASE)?.colorBy ?? BASE);
+    fillSelect(
+      h,
+      this.theme,
+      themeNames().map((name) => [name, name]),
+      first.theme.name,
+    );
+    this.layers.refresh();
+    this.sync.show(compare.sync);
+  }
+}
+
+function isFirst({ layer, field }, i, all) {
+  return all.findIndex((other) => other.layer === layer && other.field === field) === i;
+}
 
 const LAYOUT = { columns: 2, minimapHeight: 180, infoHeight: 200 };
 const SHARED_OFF = ["layers", "colorBy", "theme", "zoomButtons", "fullscreenButton", "highlightButton"];
 
 /**
- * @typedef {import("./embedviewer.js").FXGraphViewer} FXGraphViewer
+ * @typedef {import("./viewer.js").FXGraphViewer} FXGraphViewer
  * @typedef {{element: HTMLElement, parent: Node, next: Node|null, style: string|null}} Loan where a borrowed element belongs
  */
 
@@ -29,7 +100,7 @@ export class FXGraphCompare {
     return new FXGraphCompare(config);
   }
 
-  /** @param {string} type @param {(site: import("./panetype.js").PaneSite) => import("./panetype.js").OwnPane} create */
+  /** @param {string} type @param {(site: import("./sync.js").PaneSite) => import("./sync.js").OwnPane} create */
   static registerPaneType(type, create) {
     registerPaneType(type, create);
   }

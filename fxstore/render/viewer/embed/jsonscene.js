@@ -1,6 +1,6 @@
 // From graph payloads in JSON to what a scene is made of: the same header and columns that the page's own payload has.
 
-import { Scene } from "./scene.js";
+import { Scene } from "../scene/scene.js";
 
 const FRAME_MARGIN = 16;
 /** Keys of `info` that a scene has a column for; the details table shows the others by their own names. */

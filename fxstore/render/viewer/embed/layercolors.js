@@ -1,7 +1,15 @@
 // Colourings of a scene that was made from JSON: the payload's own colours, one colouring per layer, and what a node is.
 
-import { FIRST_STEP, MINUS_INF, NAN, NO_DATA, OTHER, PLUS_INF, roleColoring } from "./coloring.js";
-import { colorName } from "./colorings.js";
+import {
+  FIRST_STEP,
+  MINUS_INF,
+  NAN,
+  NO_DATA,
+  OTHER,
+  PLUS_INF,
+  roleColoring,
+} from "../paint/coloring.js";
+import { colorName } from "../paint/colorings.js";
 import { BASE } from "./layers.js";
 
 /** What JSON has no number for, as payloads write it. */
@@ -13,7 +21,7 @@ export class LayerColorings {
   /** The one that fills the boxes. */
   current = 0;
 
-  /** @param {import("./scene.js").Scene} scene @param {import("./layers.js").LayerSet} layers */
+  /** @param {import("../scene/scene.js").Scene} scene @param {import("./layers.js").LayerSet} layers */
   constructor(scene, layers) {
     Object.assign(this, { scene, layers });
     this.refresh();
@@ -36,14 +44,14 @@ export class LayerColorings {
     return Math.max(0, this.keys.slice(0, this.firstAdded).indexOf(key));
   }
 
-  /** @param {number} index @returns {import("./coloring.js").Coloring} */
+  /** @param {number} index @returns {import("../paint/coloring.js").Coloring} */
   at(index) {
     if (index >= this.firstAdded) return this.#added[index - this.firstAdded];
     if (!this.#made.has(index)) this.#made.set(index, this.#make(index));
     return this.#made.get(index);
   }
 
-  /** Offers one more, after all others. @param {import("./coloring.js").Coloring} coloring @returns {number} its index */
+  /** Offers one more, after all others. @param {import("../paint/coloring.js").Coloring} coloring @returns {number} its index */
   add(coloring) {
     const at = this.#added.findIndex((one) => colorName(one) === colorName(coloring));
     if (at >= 0) this.#added[at] = coloring;
@@ -111,10 +119,10 @@ function joinedLegend(scene, legends) {
 }
 
 /**
- * @param {import("./scene.js").Scene} scene @param {string} name @param {{label: string, color: string|null}[]} legend
+ * @param {import("../scene/scene.js").Scene} scene @param {string} name @param {{label: string, color: string|null}[]} legend
  * @param {(node: number) => string|null} fill `#rrggbb`
- * @param {number|import("./coloring.js").Coloring} rest the bucket of nodes without a colour, or the colouring that gives theirs
- * @returns {import("./coloring.js").Coloring}
+ * @param {number|import("../paint/coloring.js").Coloring} rest the bucket of nodes without a colour, or the colouring that gives theirs
+ * @returns {import("../paint/coloring.js").Coloring}
  */
 export function givenColoring(scene, name, legend, fill, rest) {
   const numbers = new Map();

@@ -1,6 +1,6 @@
 // Layers over graphs: what each says of a node, which are active, and what they are told at run time.
 
-import { colorReader } from "./csscolor.js";
+import { colorReader } from "../paint/themes.js";
 import { isObject, layerOf, legendOf, texts } from "./graphjson.js";
 import { KNOWN, plainText } from "./jsonscene.js";
 

@@ -1,11 +1,10 @@
 // The entry of an offline page around a JSON payload.
 
-import { apiOf } from "./api.js";
-import { attachBridge } from "./bridge.js";
-import { attachDeepLink } from "./deeplink.js";
-import { install, unpacked } from "./embedapi.js";
-import { PayloadPage } from "./embedpage.js";
-import { visible } from "./visible.js";
+import { apiOf, attachBridge } from "../page/api.js";
+import { attachDeepLink } from "../page/deeplink.js";
+import { install, unpacked } from "./api.js";
+import { PayloadPage } from "./page.js";
+import { visible } from "../page/dom.js";
 
 const root = document.querySelector("[data-fxstore-page]");
 root.classList.add("fx");

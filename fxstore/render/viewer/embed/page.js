@@ -1,15 +1,14 @@
 // A page, or a part of one, made from a JSON payload: the compare view with the payload's layers.
 
-import { PageApp } from "./app.js";
-import { colorReader } from "./csscolor.js";
-import { builder } from "./dom.js";
+import { PageApp } from "../page/app.js";
+import { colorReader } from "../paint/themes.js";
+import { builder } from "../page/dom.js";
 import { GraphModel, isCompare, readCompare } from "./graphjson.js";
 import { sceneOf } from "./jsonscene.js";
 import { LayerColorings } from "./layercolors.js";
-import { LayerMenu } from "./layermenu.js";
+import { LayerMenu, SyncSelect } from "../panels/layermenu.js";
 import { LayerSet } from "./layers.js";
 import { Matcher, SceneSync, syncMode } from "./sync.js";
-import { SyncSelect } from "./syncselect.js";
 
 export class PayloadPage {
   /**

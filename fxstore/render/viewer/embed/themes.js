@@ -1,8 +1,8 @@
 // Themes by name: the two of the page, and those that a host registers.
 
 import { isObject } from "./graphjson.js";
-import { merged } from "./embedlayout.js";
-import { THEMES } from "./themes.js";
+import { merged } from "./layout.js";
+import { THEMES } from "../paint/themes.js";
 
 const REGISTERED = new Map();
 const PARTS = new Set(["chrome", "graph", "scale", "neutral", "roles", "categories", "changes"]);
@@ -53,12 +53,12 @@ export function themeNames() {
   return [...new Set([...Object.keys(THEMES), ...REGISTERED.keys()])];
 }
 
-/** @param {string} name @returns {import("./themes.js").Theme|null} */
+/** @param {string} name @returns {import("../paint/themes.js").Theme|null} */
 export function themeNamed(name) {
   return REGISTERED.get(name) ?? (Object.hasOwn(THEMES, name) ? THEMES[name] : null);
 }
 
-/** Makes a theme's colours the variables that the style sheet reads. @param {HTMLElement} root @param {import("./themes.js").Theme} theme */
+/** Makes a theme's colours the variables that the style sheet reads. @param {HTMLElement} root @param {import("../paint/themes.js").Theme} theme */
 export function applyTheme(root, theme) {
   root.style.colorScheme = theme.dark ? "dark" : "light";
   root.dataset.theme = theme.name;

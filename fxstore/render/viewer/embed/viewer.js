@@ -1,21 +1,53 @@
 // One graph in someone else's page, with the API of the fx_viewer RFC.
 
-import { PaneCompare } from "./compare.js";
-import { colorReader } from "./csscolor.js";
-import { builder } from "./dom.js";
-import { centerOn, takeSize, useCamera } from "./embedcamera.js";
-import { HostEvents } from "./embedevents.js";
-import { merged, controlsOf, layoutOf, placesOf } from "./embedlayout.js";
-import { ChangeTeller, stateOf } from "./embedstate.js";
-import { EmbedShell } from "./embedshell.js";
-import { registerTheme, themeNamed, themeNames } from "./embedthemes.js";
+import { centred, opening } from "../paint/viewport.js";
+import { PaneCompare } from "../panes/compare.js";
+import { colorReader } from "../paint/themes.js";
+import { builder } from "../page/dom.js";
+import {
+  ChangeTeller,
+  controlsOf,
+  HostEvents,
+  layoutOf,
+  merged,
+  placesOf,
+  stateOf,
+} from "./layout.js";
+import { EmbedShell } from "./shell.js";
+import { registerTheme, themeNamed, themeNames } from "./themes.js";
 import { GraphModel, isObject } from "./graphjson.js";
-import { HighlightGroups } from "./highlightgroups.js";
+import { HighlightGroups } from "../paint/marks.js";
 import { sceneOf } from "./jsonscene.js";
 import { LayerColorings } from "./layercolors.js";
 import { BASE, LayerSet } from "./layers.js";
-import { selectionOf } from "./selection.js";
-import { opening } from "./viewport.js";
+import { selectionOf } from "../scene/selection.js";
+
+// Where an embedded viewer looks, in the terms of its host: pixels that the picture is moved by, and its scale.
+
+
+/**
+ * @typedef {import("../panes/viewer.js").PaneViewer} Pane
+ */
+
+/** @param {Pane} pane @param {{x?: number, y?: number, k?: number}} camera what it does not say stays */
+export function useCamera(pane, { x, y, k }) {
+  if (!pane.view) return;
+  const scale = Number.isFinite(k) && k > 0 ? k : pane.view.scale;
+  const at = (given, own) => (Number.isFinite(given) ? -given / scale : own);
+  pane.setView({ x: at(x, pane.view.x), y: at(y, pane.view.y), scale });
+}
+
+/** @param {Pane} pane @param {number} node @param {number|undefined} k the present scale where it is none @param {boolean} animate */
+export function centerOn(pane, node, k, animate) {
+  if (!pane.view) return void pane.reveal(node, { least: k ?? 0 });
+  const scale = Number.isFinite(k) && k > 0 ? k : pane.view.scale;
+  pane.goTo(centred(pane.scene.x[node], pane.scene.y[node], scale, pane.size), animate);
+}
+
+/** Takes the canvas's size as it is, without waiting for the browser to tell it. @param {Pane} pane */
+export function takeSize(pane) {
+  pane.resize({ width: pane.canvas.clientWidth, height: pane.canvas.clientHeight });
+}
 
 /** @type {WeakMap<Element, FXGraphViewer>} */
 const MOUNTED = new WeakMap();
@@ -278,7 +310,7 @@ export class FXGraphViewer {
     this.setState({ colorBy: id || BASE });
   }
 
-  /** @param {Partial<import("./embedlayout.js").Controls>} flags */
+  /** @param {Partial<import("./layout.js").Controls>} flags */
   setUIVisibility(flags) {
     this.setState({ uiVisibility: flags ?? {} });
     this.shell.apply();

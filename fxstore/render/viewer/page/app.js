@@ -1,27 +1,23 @@
 // The page: bars, panels and panes around one compare.
 
-import { AnswerPanel } from "./answer.js";
-import { Colorings } from "./colorings.js";
-import { PaneCompare } from "./compare.js";
-import { DetailsPanel } from "./details.js";
-import { builder } from "./dom.js";
-import { ExportMenu } from "./exportmenu.js";
-import { helpDialog, openHelp } from "./help.js";
-import { whenIdle } from "./idle.js";
-import { actionOf } from "./keys.js";
-import { layerLegend, legend } from "./legend.js";
-import { Minimap } from "./minimap.js";
-import { PaneRow } from "./panes.js";
-import { SampleSlider } from "./samples.js";
-import { ScatterPlot } from "./scatter.js";
-import { SearchBox } from "./searchbox.js";
-import { splitter } from "./splitter.js";
-import { Strip } from "./strip.js";
-import { ThemeSwitch } from "./themeswitch.js";
-import { Tooltip } from "./tooltip.js";
-import { SLOTS, ViewMenu } from "./viewmenu.js";
-import { PaneViewer } from "./viewer.js";
-import { visible } from "./visible.js";
+import { AnswerPanel } from "../panels/answer.js";
+import { Colorings } from "../paint/colorings.js";
+import { PaneCompare } from "../panes/compare.js";
+import { DetailsPanel } from "../panels/details.js";
+import { builder, visible, whenIdle } from "./dom.js";
+import { ExportMenu, SLOTS, ViewMenu } from "../panels/menus.js";
+import { actionOf, helpDialog, openHelp } from "../panels/help.js";
+import { layerLegend, legend } from "../panels/legend.js";
+import { Minimap } from "../panes/minimap.js";
+import { PaneRow } from "../panes/panes.js";
+import { SampleSlider } from "../panes/samples.js";
+import { ScatterPlot } from "../panels/scatter.js";
+import { SearchBox } from "../panels/searchbox.js";
+import { splitter } from "../panes/sizes.js";
+import { Strip } from "../panes/strip.js";
+import { ThemeSwitch } from "../panels/themeswitch.js";
+import { Tooltip } from "../panels/tooltip.js";
+import { PaneViewer } from "../panes/viewer.js";
 
 const PREPARE_AFTER_MS = 400;
 const LEAST_PART_PX = 60;
@@ -29,7 +25,7 @@ const MOST_PART = 0.75;
 
 export class PageApp {
   /**
-   * @param {HTMLElement} root @param {import("./scene.js").Scene} scene
+   * @param {HTMLElement} root @param {import("../scene/scene.js").Scene} scene
    * @param {boolean} [alone] whether keys pressed anywhere on the page are meant for it, not only those within `root`
    * @param {{colorings?: any, tools?: (app: PageApp) => HTMLElement[]}} [parts] colourings other than the scene's own;
    *   what else stands in the top bar

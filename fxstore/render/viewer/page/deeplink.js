@@ -27,7 +27,7 @@ export function linkIn(hash) {
   };
 }
 
-/** @param {import("./scene.js").Scene} scene @param {Link} link @returns {number} its node by nid, else by stage and name, or -1 */
+/** @param {import("../scene/scene.js").Scene} scene @param {Link} link @returns {number} its node by nid, else by stage and name, or -1 */
 export function linkedNode(scene, { node, name, stage, run }) {
   const known = node === null ? -1 : scene.nodeOf(node);
   if (known >= 0 || name === null) return known;

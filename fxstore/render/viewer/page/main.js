@@ -1,13 +1,12 @@
 // The page's entry: finds the payload beside it and shows it.
 
-import { apiOf } from "./api.js";
+import { apiOf, attachBridge } from "./api.js";
 import { PageApp } from "./app.js";
-import { attachBridge } from "./bridge.js";
 import { attachDeepLink } from "./deeplink.js";
-import { install } from "./embedapi.js";
-import { decode, inflate } from "./payload.js";
-import { Scene } from "./scene.js";
-import { visible } from "./visible.js";
+import { install } from "../embed/api.js";
+import { decode, inflate } from "../scene/payload.js";
+import { Scene } from "../scene/scene.js";
+import { visible } from "./dom.js";
 
 const root = document.querySelector("[data-fxstore-page]");
 root.classList.add("fx");

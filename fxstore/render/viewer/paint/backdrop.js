@@ -8,7 +8,7 @@ const MAX_PIXELS = 24e6;
 const ROUNDING = 1e-3;
 
 /**
- * @typedef {{view: import("./viewport.js").View, size: import("./viewport.js").Size, extent: import("./place.js").Box,
+ * @typedef {{view: import("./viewport.js").View, size: import("./viewport.js").Size, extent: import("../scene/boxes.js").Box,
  *   ratio: number, paper: string}} Shot extent: of the scene; ratio: device pixels per pixel; paper: what lies under it
  */
 
@@ -30,7 +30,7 @@ export class Backdrop {
     return isEmpty(needed) || contains(grown(this.box, (2 * ROUNDING) / this.pixels), needed);
   }
 
-  /** @param {Shot} shot @param {(context: CanvasRenderingContext2D, box: import("./place.js").Box) => void} paint in scene units */
+  /** @param {Shot} shot @param {(context: CanvasRenderingContext2D, box: import("../scene/boxes.js").Box) => void} paint in scene units */
   render(shot, paint) {
     const began = performance.now();
     this.box = this.#boxFor(shot);
@@ -88,4 +88,43 @@ export class Backdrop {
 
 function isEmpty({ left, top, right, bottom }) {
   return left >= right || top >= bottom;
+}
+
+// Patterns that tell broken values apart without colour.
+
+const SIZE = 8;
+
+/** @param {Document} document @param {CanvasRenderingContext2D} context @param {import("./themes.js").Theme} theme */
+export function hatchesOf(document, context, theme) {
+  const ink = theme.graph.paper;
+  return {
+    stripe: pattern(document, context, ink, [
+      [-2, 10, 10, -2],
+      [-2, 2, 2, -2],
+      [6, 10, 10, 6],
+    ]),
+    cross: pattern(document, context, ink, [
+      [-2, 10, 10, -2],
+      [-2, -2, 10, 10],
+    ]),
+    dot: pattern(document, context, theme.graph.border, [
+      [1, 2, 3, 2],
+      [5, 6, 7, 6],
+    ]),
+  };
+}
+
+function pattern(document, context, ink, lines) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = SIZE;
+  const pen = tile.getContext("2d");
+  pen.strokeStyle = ink;
+  pen.lineWidth = 1.4;
+  for (const [x1, y1, x2, y2] of lines) {
+    pen.beginPath();
+    pen.moveTo(x1, y1);
+    pen.lineTo(x2, y2);
+    pen.stroke();
+  }
+  return context.createPattern(tile, "repeat");
 }

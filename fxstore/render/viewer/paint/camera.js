@@ -1,16 +1,57 @@
 // Where a pane looks, and how it gets there.
 
-import { Emitter } from "./emitter.js";
-import { NEAR, levelOf, typicalHeight } from "./lod.js";
+import { Emitter } from "../page/dom.js";
 import { boxAround } from "./picture.js";
-import { between, centred, fitted, notBeyond, opening, panned, toScreen, zoomed } from "./viewport.js";
+import {
+  between,
+  centred,
+  fitted,
+  notBeyond,
+  opening,
+  panned,
+  toScreen,
+  zoomed,
+} from "./viewport.js";
+
+// How much of a node is drawn at a scale.
+
+export const FAR = 0;
+export const MIDDLE = 1;
+export const NEAR = 2;
+
+const OUTLINE_PX = 4;
+const TEXT_PX = 13;
+
+/**
+ * @param {number} scale
+ * @param {number} height of a typical node, at scale 1
+ * @returns {0|1|2} far: filled boxes and module blocks; middle: edges too; near: text
+ */
+export function levelOf(scale, height) {
+  const px = scale * height;
+  return px < OUTLINE_PX ? FAR : px < TEXT_PX ? MIDDLE : NEAR;
+}
+
+/**
+ * @param {ArrayLike<number>} heights
+ * @param {number} from
+ * @param {number} to
+ * @returns {number} a typical (median of up to 101) height, 1 where there is no node
+ */
+export function typicalHeight(heights, from, to) {
+  const step = Math.max(1, Math.floor((to - from) / 101));
+  const sample = [];
+  for (let i = from; i < to; i += step) sample.push(heights[i]);
+  sample.sort((a, b) => a - b);
+  return sample[sample.length >> 1] ?? 1;
+}
 
 const MOVE_MS = 220;
 const EDGE_PX = 40;
 const LEGIBLE = 0.42;
 
 export class PaneCamera extends Emitter {
-  /** @param {import("./scene.js").Scene} scene @param {number} pane @param {Window} window */
+  /** @param {import("../scene/scene.js").Scene} scene @param {number} pane @param {Window} window */
   constructor(scene, pane, window) {
     super();
     this.scene = scene;
@@ -19,7 +60,7 @@ export class PaneCamera extends Emitter {
     this.height = typicalHeight(scene.height, this.pane.first, this.pane.end);
     this.size = { width: 0, height: 0 };
     this.view = null;
-    /** @type {(size: import("./viewport.js").Size) => import("./place.js").Box} what it opens with, at that size */
+    /** @type {(size: import("./viewport.js").Size) => import("../scene/boxes.js").Box} what it opens with, at that size */
     this.openingBox = () => this.pane.extent;
   }
 

@@ -1,9 +1,16 @@
 // From a metric to a bucket per node: no data, no number for a reason, the steps of a scale, infinite, NaN; and the
 // stages that the metric is not of.
 
-import { colorReader } from "./csscolor.js";
-import { anchoredDomain, badness, domainOf, isPerfect, narrowed, anchorsOf, standingOf } from "./scales.js";
-import { inkOn, mixed } from "./themes.js";
+import { colorReader, inkOn, mixed } from "./themes.js";
+import {
+  anchoredDomain,
+  anchorsOf,
+  badness,
+  domainOf,
+  isPerfect,
+  narrowed,
+  standingOf,
+} from "./scales.js";
 
 export const STEPS = 32;
 export const NO_DATA = 0;
@@ -42,7 +49,7 @@ const hexColor = colorReader(null);
  */
 
 /**
- * @param {import("./scene.js").Scene} scene @param {number} index of the metric
+ * @param {import("../scene/scene.js").Scene} scene @param {number} index of the metric
  * @param {{min: number, max: number}|null} [range] what the scale spans instead
  * @param {number} [sample] whose numbers; -1: of each node the worst
  * @param {boolean} [relative] whether it spans the range of the values, whatever the metric means
@@ -61,7 +68,7 @@ export function metricColoring(scene, index, range = null, sample = -1, relative
 }
 
 /**
- * @param {import("./scene.js").Scene} scene @param {NumberSource} source
+ * @param {import("../scene/scene.js").Scene} scene @param {NumberSource} source
  * @param {{min: number, max: number}|null} [range] what the scale spans instead
  * @param {boolean} [relative] whether it spans the range of the values, whatever the metric means
  * @returns {Coloring}
@@ -115,12 +122,12 @@ function silence(scene, buckets) {
   }
 }
 
-/** @param {import("./scene.js").Scene} scene @returns {Coloring} by what a node is, for pages without a metric */
+/** @param {import("../scene/scene.js").Scene} scene @returns {Coloring} by what a node is, for pages without a metric */
 export function roleColoring(scene) {
   return textColoring(scene, scene.columns.get("node.role"), "role", "role");
 }
 
-/** @param {import("./scene.js").Scene} scene @param {number} index of the overlay @returns {Coloring} */
+/** @param {import("../scene/scene.js").Scene} scene @param {number} index of the overlay @returns {Coloring} */
 export function categoryColoring(scene, index) {
   const { name, metric, fills } = scene.header.colors[index];
   const coloring = textColoring(scene, scene.columns.get(`color${index}.text`), name, metric, fills);
@@ -131,7 +138,7 @@ export function categoryColoring(scene, index) {
 
 /**
  * The most frequent texts have a colour of their own; the others share one.
- * @param {import("./scene.js").Scene} scene @param {ArrayLike<number>} column a text per node, or -1
+ * @param {import("../scene/scene.js").Scene} scene @param {ArrayLike<number>} column a text per node, or -1
  * @param {string} name @param {string} metric
  * @param {Record<string, string[]>} [fills] of a text, on a light and on a dark ground; texts stand in their order
  * @returns {Coloring}

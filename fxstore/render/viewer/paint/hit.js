@@ -1,9 +1,8 @@
 // What lies under a point.
 
-import { moduleBoxOf } from "./boxes.js";
+import { frameOf, isTucked, moduleBoxOf, TITLE_HEIGHT } from "../scene/boxes.js";
 import { toScene } from "./viewport.js";
-import { moreBox } from "./more.js";
-import { frameOf, isTucked, TITLE_HEIGHT } from "./place.js";
+import { moreBox } from "./nodes.js";
 
 const REACH_PX = 4;
 const EDGE_REACH_PX = 5;
@@ -18,7 +17,7 @@ const LEAST_EDGE_SCALE = 0.1;
  */
 
 /**
- * @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane
+ * @param {import("../scene/scene.js").Scene} scene @param {import("../scene/scene.js").PaneScene} pane
  * @param {import("./viewport.js").View} view @param {number} px @param {number} py @returns {Target}
  */
 export function targetUnder(scene, pane, view, px, py) {
@@ -36,8 +35,8 @@ export function targetUnder(scene, pane, view, px, py) {
 }
 
 /**
- * @param {import("./scene.js").Scene} scene
- * @param {import("./scene.js").PaneScene} pane
+ * @param {import("../scene/scene.js").Scene} scene
+ * @param {import("../scene/scene.js").PaneScene} pane
  * @param {import("./viewport.js").View} view
  * @param {number} px @param {number} py @returns {number} the node there, or the nearest one within a few pixels, or -1
  */

@@ -1,6 +1,6 @@
 // The text in a node's box.
 
-import { visible } from "./visible.js";
+import { visible } from "../page/dom.js";
 
 export const TITLE_FONT = '600 12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 export const NAME_FONT = '10.5px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -9,7 +9,7 @@ const LONGEST = 200;
 const ENDS = new Set(["placeholder", "get_attr"]);
 
 /**
- * @param {import("./scene.js").Scene} scene
+ * @param {import("../scene/scene.js").Scene} scene
  * @param {number} node
  * @returns {[string, string]} what it does, and its name; of a placeholder what it stands for
  */
@@ -23,7 +23,7 @@ export function labelOf(scene, node) {
 }
 
 /**
- * @param {import("./scene.js").Scene} scene @param {number} node @param {string|null} second shown instead of its name
+ * @param {import("../scene/scene.js").Scene} scene @param {number} node @param {string|null} second shown instead of its name
  * @returns {string[]} the lines of its box that fit: first what it does, then what layers say, then its name
  */
 export function linesOf(scene, node, second) {

@@ -1,10 +1,9 @@
 // What lies over the picture: the selection, highlighted and found nodes, the node under the pointer. In the pane's pixels.
 
-import { edgesInto, edgesOutOf } from "./adjacency.js";
-import { FAR } from "./lod.js";
-import { paintClosed } from "./paintclosed.js";
-import { strokeEdges } from "./paintgraph.js";
-import { paintNodes } from "./paintnodes.js";
+import { edgesInto, edgesOutOf } from "../scene/adjacency.js";
+import { FAR } from "./camera.js";
+import { paintClosed, strokeEdges } from "./graph.js";
+import { paintNodes } from "./nodes.js";
 import { toScreen, visibleBox } from "./viewport.js";
 
 const LEAST_MARK_PX = 6;
@@ -15,12 +14,12 @@ const MAX_BADGE_RANK = 99;
 const BADGE_FONT = '700 10px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 /**
- * @typedef {{selection: import("./selection.js").Selection|null, ranks: Map<number, {rank: number, named: boolean}>,
+ * @typedef {{selection: import("../scene/selection.js").Selection|null, ranks: Map<number, {rank: number, named: boolean}>,
  *   hits: Uint8Array|null, hover: number, edge: number, reach: {up: Map<number, number>, down: Map<number, number>}|null}} Marks
  *   edge: the selected one, or -1; reach: what the selection depends on and what depends on it
  */
 
-/** @param {import("./paintnodes.js").Ink} ink @param {import("./scene.js").PaneScene} pane @param {Marks} marks */
+/** @param {import("./nodes.js").Ink} ink @param {import("../scene/scene.js").PaneScene} pane @param {Marks} marks */
 export function paintMarks(context, ink, pane, view, size, level, marks) {
   const { theme } = ink;
   if (marks.selection || marks.edge >= 0) veil(context, theme, size);
@@ -248,4 +247,54 @@ function badge(context, ink, view, node, rank, named, taken) {
   context.textBaseline = "middle";
   context.fillStyle = named ? rankInk : color;
   context.fillText(text, left - width / 2 + 4, top - 0.5);
+}
+
+// Groups of nodes that a host frames in a colour of its own, whatever is selected.
+
+
+const FRAME_PX = 3;
+const FRAME_COLOR = "#ff6600";
+
+export class HighlightGroups {
+  /** @type {Map<string, {nodeIds: string[], nodes: number[], color: string}>} */
+  #groups = new Map();
+
+  /** @param {import("../panes/viewer.js").PaneViewer} pane @param {import("../embed/graphjson.js").GraphModel} model */
+  constructor(pane, model) {
+    Object.assign(this, { pane, model });
+    pane.on("painted", () => this.#paint());
+  }
+
+  /** @param {string} id @param {Iterable<string>} ids @param {string|null} color */
+  add(id, ids, color) {
+    const nodeIds = [...ids].map(String).filter((node) => this.model.place(node) >= 0);
+    const nodes = nodeIds.map((node) => this.model.place(node));
+    this.#groups.set(id, { nodeIds, nodes, color: color ?? FRAME_COLOR });
+    this.pane.redraw();
+  }
+
+  /** @param {string} id */
+  remove(id) {
+    this.#groups.delete(id);
+    this.pane.redraw();
+  }
+
+  clear() {
+    this.#groups.clear();
+    this.pane.redraw();
+  }
+
+  /** @returns {Map<string, {nodeIds: string[], color: string}>} */
+  all() {
+    return new Map([...this.#groups].map(([id, { nodeIds, color }]) => [id, { nodeIds: [...nodeIds], color }]));
+  }
+
+  #paint() {
+    const { context, ink, view } = this.pane;
+    for (const { nodes, color } of this.#groups.values()) {
+      context.strokeStyle = color;
+      context.lineWidth = FRAME_PX;
+      for (const node of nodes) context.strokeRect(...markBox(ink, view, node, 2));
+    }
+  }
 }

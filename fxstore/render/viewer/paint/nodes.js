@@ -1,16 +1,44 @@
 // Nodes on a canvas, in scene units.
 
+import { grouped } from "../scene/numbers.js";
 import { MISSING, NO_DATA, OTHER } from "./coloring.js";
-import { FAR, NEAR } from "./lod.js";
-import { metricText } from "./metrictext.js";
-import { moreBox, moreTextOf } from "./more.js";
-import { LINE_HEIGHT, NAME_FONT, TITLE_FONT, linesOf } from "./label.js";
+import { FAR, NEAR } from "./camera.js";
+import { metricText } from "./colorings.js";
+import { LINE_HEIGHT, linesOf, NAME_FONT, TITLE_FONT } from "./label.js";
+
+// The number in a node's corner that counts its neighbours that are not drawn: `+4,951`, and `−` once some are.
+
+
+const MORE_CHAR = 6.4;
+const MORE_HEIGHT = 14;
+const OUT = 4;
+
+/** @param {import("../scene/scene.js").Scene} scene @param {number} node @returns {string} '' where all are drawn */
+export function moreTextOf(scene, node) {
+  const count = scene.columns.get("node.more")?.[node];
+  if (!count) return "";
+  const graph = scene.besideOf(node);
+  if (!graph) return `+${grouped(count)}`;
+  return graph.closed ? `+${grouped(count)} ▸` : `−${grouped(graph.nodes)}`;
+}
+
+/**
+ * @param {import("../scene/scene.js").Scene} scene @param {number} node
+ * @returns {{left: number, top: number, width: number, height: number}|null} where it stands, in scene units
+ */
+export function moreBox(scene, node) {
+  const text = moreTextOf(scene, node);
+  if (!text) return null;
+  const width = text.length * MORE_CHAR + 8;
+  const [right, bottom] = [scene.x[node] + scene.width[node] / 2, scene.y[node] + scene.height[node] / 2];
+  return { left: right - width + OUT, top: bottom - MORE_HEIGHT / 2, width, height: MORE_HEIGHT };
+}
 
 const RADIUS = 4;
 const DASH = [4, 3];
 
 /**
- * @typedef {{scene: import("./scene.js").Scene, theme: import("./themes.js").Theme, coloring: import("./coloring.js").Coloring,
+ * @typedef {{scene: import("../scene/scene.js").Scene, theme: import("./themes.js").Theme, coloring: import("./coloring.js").Coloring,
  *   style: import("./coloring.js").BucketStyle, labels: import("./label.js").Labels, hatches: Record<string, CanvasPattern|null>,
  *   layers: Record<"border"|"badge"|"label", Layer|null>, stats: any}} Ink
  * @typedef {{coloring: import("./coloring.js").Coloring, style: import("./coloring.js").BucketStyle}} Layer

@@ -1,8 +1,8 @@
 // Where a number stands on a scale. A scale stands on what the metric means where that is known: a cosine's on 1 − value,
 // a time's on its share of the whole; else on the range of the values. The same as fxstore/colors/scales.py.
 
-import COLORS from "../../colors/colors.json" with { type: "json" };
-import { brief, formatted, isTime, UNSAID, withUnit } from "./numbers.js";
+import COLORS from "../../../colors/colors.json" with { type: "json" };
+import { brief, formatted, isTime, UNSAID, withUnit } from "../scene/numbers.js";
 
 const LOG_RATIO = 100;
 /** A tick nearer than this to that of the gate is left out. */

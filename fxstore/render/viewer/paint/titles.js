@@ -2,8 +2,7 @@
 // modules also where else there is room in their boxes. Never on a node, on a module within, or on one another: from afar
 // most have none.
 
-import { moduleBoxOf } from "./boxes.js";
-import { TITLE_HEIGHT, frameOf, isTucked } from "./place.js";
+import { frameOf, isTucked, moduleBoxOf, TITLE_HEIGHT } from "../scene/boxes.js";
 
 const HEAD_SIZES = [11, 10, 9, 8, 7];
 const CORNER_SIZES = [10, 8];
@@ -18,13 +17,13 @@ const MOST_TITLES = 400;
 const TITLE_FAMILY = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 /**
- * @typedef {import("./place.js").Box} Box
+ * @typedef {import("../scene/boxes.js").Box} Box
  * @typedef {Box & {block: number, text: string, font: string}} Title block: -1 for a graph; font: for a scale of 1; the
  *   box is in scene units
  */
 
 /**
- * @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane @param {Box} box what is in view
+ * @param {import("../scene/scene.js").Scene} scene @param {import("../scene/scene.js").PaneScene} pane @param {Box} box what is in view
  * @param {number} scale @param {import("./label.js").Labels} labels
  * @returns {Title[]} of graphs, then of modules, outermost first
  */

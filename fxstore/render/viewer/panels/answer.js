@@ -1,9 +1,120 @@
 // The answer: the query and its rows; a row leads to its node.
 
-import { cellText, grouped } from "./numbers.js";
-import { rowFilter } from "./rowfilter.js";
-import { nextRow } from "./selection.js";
-import { isKey, sharedCells, shownOrder, sortedRows } from "./table.js";
+import { cellText, grouped } from "../scene/numbers.js";
+import { nextRow } from "../scene/selection.js";
+
+// Which rows of the answer someone wants to see: words that must all be in the row, `column:text`, `column<number`.
+
+const CELL_COMPARISON = /^(.+?)(<=|>=|!=|<|>|=)([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)$/i;
+const CELL_HOLDS = {
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+  "=": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+};
+
+/** @param {{columns: string[], rows: unknown[][]}} answer @param {string} text @returns {(row: number) => boolean} */
+export function rowFilter({ columns, rows }, text) {
+  const tests = text
+    .trim()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((word) => cellTest(columns, word));
+  return (row) => tests.every((test) => test(rows[row]));
+}
+
+function cellTest(columns, word) {
+  const found = CELL_COMPARISON.exec(word);
+  const compared = found ? columns.indexOf(found[1]) : -1;
+  if (compared >= 0) {
+    const [holds, number] = [CELL_HOLDS[found[2]], Number(found[3])];
+    return (row) => numeric(row[compared]) && holds(valueOf(row[compared]), number);
+  }
+  const at = word.indexOf(":");
+  const column = at > 0 ? columns.indexOf(word.slice(0, at)) : -1;
+  const wanted = (column >= 0 ? word.slice(at + 1) : word).toLowerCase();
+  const within = (cell) =>
+    cell !== null &&
+    String(typeof cell === "object" ? cell.number : cell)
+      .toLowerCase()
+      .includes(wanted);
+  return column >= 0 ? (row) => within(row[column]) : (row) => row.some(within);
+}
+
+function numeric(cell) {
+  return typeof cell === "number" || (typeof cell === "object" && cell !== null);
+}
+
+function valueOf(cell) {
+  return typeof cell === "object" ? Number(cell.number) : cell;
+}
+
+// The answer's table as plain data: which columns are shown, in which order, and the order of its rows.
+
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+const NULL_RANK = 3;
+
+/**
+ * The order in which columns are shown: a ranking's name and value first, node keys at the end.
+ * @param {string[]} columns
+ * @returns {number[]}
+ */
+export function shownOrder(columns) {
+  const first = columns.includes("value") ? ["name", "value"] : [];
+  const place = (name, i) =>
+    isKey(name) ? columns.length : first.includes(name) ? first.indexOf(name) - first.length : i;
+  const places = columns.map(place);
+  return columns.map((_, i) => i).sort((a, b) => places[a] - places[b]);
+}
+
+/** Whether a column holds node keys, which say little to a reader. @param {string} column */
+export function isKey(column) {
+  return /(^|_)nid$/.test(column);
+}
+
+/**
+ * The columns that are equal in all of several rows, and what they hold; a ranking's name and value are always columns.
+ * @param {{columns: string[], rows: unknown[][]}} answer
+ * @returns {Map<number, unknown>}
+ */
+export function sharedCells({ columns, rows }) {
+  if (rows.length < 2) return new Map();
+  const texts = rows.map((row) => row.map((cell) => JSON.stringify(cell)));
+  const same = (i) => texts.every((row) => row[i] === texts[0][i]);
+  const kept = (i) => ["name", "value"].includes(columns[i]) || isKey(columns[i]);
+  const shared = columns.map((_, i) => i).filter((i) => !kept(i) && same(i));
+  return new Map(shared.length < columns.length ? shared.map((i) => [i, rows[0][i]]) : []);
+}
+
+/**
+ * @param {unknown[][]} rows
+ * @param {number} column
+ * @param {string} order `ascending`, `descending`, or `none` as they came
+ * @returns {number[]} row numbers: what is broken first whichever the order (NaN, then infinite), NULL last, and equal
+ *   cells as they came
+ */
+export function sortedRows(rows, column, order) {
+  const numbers = rows.map((_, i) => i);
+  if (order === "none") return numbers;
+  const sign = order === "descending" ? -1 : 1;
+  const keys = rows.map((row) => keyOf(row[column]));
+  return numbers.sort((a, b) => keys[a].rank - keys[b].rank || sign * compared(keys[a].value, keys[b].value) || a - b);
+}
+
+/** @returns {{rank: number, value: number|string}} 0 NaN, 1 infinite, 2 a value, 3 NULL */
+function keyOf(cell) {
+  if (cell === null) return { rank: NULL_RANK, value: 0 };
+  const value = typeof cell === "object" ? Number(cell.number) : typeof cell === "boolean" ? Number(cell) : cell;
+  if (typeof value === "string") return { rank: 2, value };
+  return Number.isNaN(value) ? { rank: 0, value: 0 } : { rank: Number.isFinite(value) ? 2 : 1, value };
+}
+
+function compared(a, b) {
+  if (typeof a === "number" && typeof b === "number") return a < b ? -1 : Number(a > b);
+  return COLLATOR.compare(String(a), String(b));
+}
 
 const PAGE_ROWS = 200;
 const FEW_ROWS = 5;
@@ -11,7 +122,7 @@ const ORDERS = ["none", "ascending", "descending"];
 
 export class AnswerPanel {
   /**
-   * @param {ReturnType<import("./dom.js").builder>} h
+   * @param {ReturnType<import("../page/dom.js").builder>} h
    * @param {any} answer of the payload's header
    * @param {number[][]} nodes of each row
    * @param {(row: number) => void} select
@@ -220,4 +331,22 @@ export class AnswerPanel {
     this.rows.get(row)?.setAttribute("aria-current", "true");
     this.rows.get(row)?.scrollIntoView({ block: "nearest" });
   }
+}
+
+// Rows as comma-separated text, as RFC 4180 has it.
+
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** @param {string[]} columns @param {unknown[][]} rows @returns {string} */
+export function csvOf(columns, rows) {
+  return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+/** Text that a spreadsheet would run as a formula gets an apostrophe in front. */
+function cell(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "object") return String(value.number);
+  if (typeof value !== "string") return String(value);
+  const safe = FORMULA.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,11 +1,155 @@
 // The details panel: one table for the whole sync set, or the page's facts while nothing is selected.
 
-import { copyText, tableText } from "./copytext.js";
+import { metricText, modulePath, moduleStats } from "../paint/colorings.js";
+import { formatted, grouped, isTime, withUnit } from "../scene/numbers.js";
+import { edgeFacts } from "../scene/edges.js";
+import { copyText, tableText, visible } from "../page/dom.js";
 import { detailRows } from "./facts.js";
-import { foundList } from "./foundlist.js";
-import { smallHistogram, statisticsOf, statisticsText } from "./histogramrow.js";
-import { edgeDetails, moduleDetails } from "./otherdetails.js";
-import { visible } from "./visible.js";
+
+// What a click on the legend found, listed pane by pane.
+
+
+const MOST_LISTED = 100;
+
+/**
+ * @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../panes/compare.js").PaneCompare} compare
+ * @param {number[]} panes those in view, in order @param {(node: number) => void} select
+ * @returns {HTMLElement}
+ */
+export function foundList(h, compare, panes, select) {
+  const { scene, found, coloring } = compare;
+  const rows = panes.map((pane) => {
+    const { first, end, title } = scene.panes[pane];
+    const nodes = found.nodes.filter((node) => node >= first && node < end);
+    const chips = nodes.slice(0, MOST_LISTED).map((node) => {
+      const told = { class: "fx-chip", title: metricText(scene, coloring, node), onclick: () => select(node) };
+      return h("button", told, scene.text("name", node) ?? "");
+    });
+    const more = nodes.length - chips.length;
+    const rest = more > 0 && h("span", { class: "fx-muted" }, `${grouped(more)} more`);
+    const head = h("th", { scope: "row" }, `${title}: ${grouped(nodes.length)}`);
+    return nodes.length ? h("tr", {}, head, h("td", {}, h("div", { class: "fx-listed" }, ...chips, rest))) : null;
+  });
+  const caption = h("caption", {}, `${grouped(found.nodes.length)} found: ${compare.query}`);
+  return h("table", { class: "fx-table fx-facts-table" }, caption, h("tbody", {}, ...rows));
+}
+
+// What is known of a node's value: its statistics in words, its distribution as bars.
+
+
+/** @param {import("../scene/scene.js").Scene} scene @param {number} node @returns {Record<string, any>|null} */
+export function statisticsOf(scene, node) {
+  scene.statistics ??= new Map(scene.header.statistics ?? []);
+  return scene.statistics.get(node) ?? null;
+}
+
+/** @param {Record<string, any>} statistics @returns {string} name and number, without the distribution */
+export function statisticsText(statistics) {
+  return Object.entries(statistics)
+    .filter(([, value]) => !Array.isArray(value) && value !== null)
+    .map(
+      ([name, value]) =>
+        `${name} ${typeof value === "object" ? value.number : typeof value === "number" ? formatted(value) : value}`,
+    )
+    .join(", ");
+}
+
+/**
+ * @param {ReturnType<import("../page/dom.js").builder>} h @param {Record<string, any>} statistics
+ * @returns {HTMLElement|null} bars, as high as the counts' square roots so that few are seen beside many
+ */
+export function smallHistogram(h, statistics) {
+  const counts = statistics.histogram;
+  if (!Array.isArray(counts) || !counts.length) return null;
+  const numbers = counts.map(Number);
+  const most = Math.max(...numbers, 1);
+  const label = `Distribution of values in ${counts.length} bins`;
+  const bars = numbers.map((count) => {
+    const bar = h("i", {});
+    bar.style.height = count > 0 ? `${Math.max(6, 100 * Math.sqrt(count / most))}%` : "0";
+    return bar;
+  });
+  return h("span", { class: "fx-bars", role: "img", "aria-label": label, title: label }, ...bars);
+}
+
+// The details of what is no node: an edge, a module.
+
+
+/**
+ * @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../scene/scene.js").Scene} scene @param {number} edge
+ * @param {(node: number) => void} select @returns {HTMLElement}
+ */
+export function edgeDetails(h, scene, edge, select) {
+  const facts = edgeFacts(scene, edge);
+  const name = (node) => scene.text("name", node) ?? "node";
+  const link = (node, rest = "") => nodeButton(h, `${name(node)}${rest}`, () => select(node));
+  const port = facts.port ? `:${facts.port}` : "";
+  const others = facts.others.map(({ node, port: other, pane, evidence }) =>
+    h(
+      "span",
+      { class: "fx-pair" },
+      `${scene.panes[pane].title}: `,
+      link(node, other ? `:${other}` : ""),
+      ` ${evidence}`,
+    ),
+  );
+  return factTable(h, `Value ${visible(name(facts.source))}${port}`, [
+    ["from", link(facts.source, port)],
+    ["port", String(facts.port)],
+    ["to", link(facts.target)],
+    ["argument", facts.argument || "not known"],
+    ["dtype", facts.dtype || "not known"],
+    ["shape", facts.shape || "not known"],
+    ["uses of this value", grouped(facts.uses)],
+    ["compared with", others.length ? h("span", {}, ...others) : "no value pair on this page"],
+  ]);
+}
+
+/**
+ * @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../scene/scene.js").Scene} scene
+ * @param {{pane: number, block: number}} module @param {import("../paint/coloring.js").Coloring[]} colorings
+ * @param {{select: (node: number) => void, toggle: () => void}} actions @returns {HTMLElement}
+ */
+export function moduleDetails(h, scene, { pane, block }, colorings, { select, toggle }) {
+  const part = scene.panes[pane];
+  const own = (coloring) => moduleStats(scene, part, coloring)[block - scene.hierarchy(part).first];
+  const numeric = colorings.filter(({ categories }) => !categories);
+  const { nodes } = own(numeric[0] ?? colorings[0] ?? { categories: [] });
+  const rows = numeric.flatMap((coloring) => {
+    const { worst, measured, sum } = own(coloring);
+    if (worst < 0) return [];
+    const button = nodeButton(h, scene.text("name", worst) ?? "node", () => select(worst));
+    const word = coloring.better ? "worst" : "highest";
+    const label = `${coloring.metric} · ${coloring.name}`;
+    const total = isTime(coloring.unit) ? `, sum ${withUnit(sum, coloring.unit)}` : "";
+    return [
+      [
+        label,
+        h("span", {}, `${word} ${metricText(scene, coloring, worst)} at `, button, ` of ${measured} measured${total}`),
+      ],
+    ];
+  });
+  const closed = part.closed.has(block);
+  return factTable(h, `Module ${visible(modulePath(scene, block))}`, [
+    ["stage", part.title],
+    ["nodes", grouped(nodes)],
+    ...rows,
+    ["", h("button", { onclick: toggle }, closed ? "Open (double click)" : "Close (double click)")],
+  ]);
+}
+
+function nodeButton(h, text, onclick) {
+  return h("button", { class: "fx-chip", onclick }, text);
+}
+
+function factTable(h, caption, rows) {
+  return h(
+    "table",
+    { class: "fx-table fx-facts-table" },
+    h("caption", {}, caption),
+    h("tbody", {}, ...rows.map(([label, value]) => h("tr", {}, h("th", { scope: "row" }, label), h("td", {}, value)))),
+  );
+}
 
 const MOST_CHIPS = 12;
 /** As the style sheet has it. */
@@ -14,8 +158,8 @@ const LEAST_COLUMN_PX = 112;
 
 export class DetailsPanel {
   /**
-   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./scene.js").Scene} scene
-   * @param {import("./compare.js").PaneCompare} compare
+   * @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../scene/scene.js").Scene} scene
+   * @param {import("../panes/compare.js").PaneCompare} compare
    */
   constructor(h, scene, compare) {
     Object.assign(this, { h, scene, compare });

@@ -1,10 +1,9 @@
 // The details table as plain data: one row per property, one cell per pane.
 
-import { NO_DATA, OTHER } from "./coloring.js";
-import { colorName } from "./colorings.js";
-import { inputsText } from "./inputs.js";
-import { metricText } from "./metrictext.js";
-import { grouped } from "./numbers.js";
+import { NO_DATA, OTHER } from "../paint/coloring.js";
+import { colorName, metricText } from "../paint/colorings.js";
+import { inputsText } from "../scene/edges.js";
+import { grouped } from "../scene/numbers.js";
 
 /**
  * @typedef {{text: string, differs: boolean, kind: "text"|"code"|"none"}} Cell
@@ -29,10 +28,10 @@ const PROPERTIES = [
 ];
 
 /**
- * @param {import("./scene.js").Scene} scene
- * @param {import("./selection.js").Selection} selection
+ * @param {import("../scene/scene.js").Scene} scene
+ * @param {import("../scene/selection.js").Selection} selection
  * @param {number[]} panes those to show, in order
- * @param {import("./coloring.js").Coloring[]} colorings
+ * @param {import("../paint/coloring.js").Coloring[]} colorings
  * @returns {Row[]} rows without any value are left out, but for the first metric's
  */
 export function detailRows(scene, selection, panes, colorings) {
@@ -85,7 +84,7 @@ export function attrsText(json) {
   }
 }
 
-/** @param {import("./scene.js").Scene} scene @param {number} node @returns {string|null} `file:line` */
+/** @param {import("../scene/scene.js").Scene} scene @param {number} node @returns {string|null} `file:line` */
 export function sourceOf(scene, node) {
   const file = scene.text("source_file", node);
   const line = scene.columns.get("node.source_line")[node];
@@ -107,4 +106,59 @@ function row(scene, nodes, selected, [label, read, compared, kind = "text"]) {
     return { text, differs: compared && node >= 0 && text !== (reference ?? ""), kind: node < 0 ? "none" : kind };
   });
   return { label, cells };
+}
+
+// One details table for the selected nodes of several viewers, a column each.
+
+
+/**
+ * @typedef {import("../embed/viewer.js").FXGraphViewer} FXGraphViewer
+ */
+
+/**
+ * @param {FXGraphViewer[]} viewers @param {number} origin the one that was clicked
+ * @returns {{label: string, cells: import("./facts.js").Cell[]}[]} one cell per viewer; what differs from the clicked node's is marked
+ */
+export function mergedRows(viewers, origin) {
+  const parts = viewers.map(({ scene, core }) => {
+    const rows = core.selection ? detailRows(scene, core.selection, [0], []) : [];
+    return new Map(rows.map(({ label, cells }) => [label, cells[0]]));
+  });
+  const order = [parts[origin], ...parts].flatMap((own) => [...(own?.keys() ?? [])]);
+  return [...new Set(order)].map((label) => {
+    const reference = parts[origin]?.get(label)?.text ?? "";
+    const compared = label !== "name" && label !== "inputs" && label !== "graph";
+    const cells = parts.map((own, i) => {
+      const cell = own.get(label) ?? { text: "", kind: "text" };
+      return { ...cell, differs: compared && i !== origin && own.size > 0 && cell.text !== reference };
+    });
+    return { label, cells };
+  });
+}
+
+/**
+ * @param {ReturnType<import("../page/dom.js").builder>} h @param {FXGraphViewer[]} viewers @param {string[]} names @param {number} origin
+ * @returns {HTMLElement}
+ */
+export function mergedTable(h, viewers, names, origin) {
+  const rows = mergedRows(viewers, origin);
+  if (!rows.length) return h("p", { class: "fx-about" }, "Click a node: what it became is shown in every graph.");
+  const cell = ({ text, differs, kind }) =>
+    h(
+      "td",
+      { class: differs ? "fx-differs" : null },
+      kind === "code" && text
+        ? h("code", {}, ...text.split("\n").map((line) => h("span", { class: "fx-line" }, line)))
+        : text,
+    );
+  return h(
+    "table",
+    { class: "fx-table" },
+    h("thead", {}, h("tr", {}, h("td", {}), ...names.map((name) => h("th", { scope: "col" }, name)))),
+    h(
+      "tbody",
+      {},
+      ...rows.map(({ label, cells }) => h("tr", {}, h("th", { scope: "row" }, label), ...cells.map(cell))),
+    ),
+  );
 }

@@ -1,18 +1,27 @@
 // What the colours mean: the scale with its ends, how the values are spread over it, and what is no number.
 
-import { FIRST_STEP, MINUS_INF, MISSING, NAN, NO_DATA, OTHER, PLUS_INF, STEPS, styleOf } from "./coloring.js";
-import { colorName } from "./colorings.js";
-import { formatted, grouped, withUnit } from "./numbers.js";
-import { histogramOf } from "./profile.js";
-import { endWords, ticksOf } from "./scales.js";
+import {
+  FIRST_STEP,
+  MINUS_INF,
+  MISSING,
+  NAN,
+  NO_DATA,
+  OTHER,
+  PLUS_INF,
+  STEPS,
+  styleOf,
+} from "../paint/coloring.js";
+import { colorName, histogramOf } from "../paint/colorings.js";
+import { formatted, grouped, withUnit } from "../scene/numbers.js";
+import { endWords, ticksOf } from "../paint/scales.js";
 
 const LEAST_HISTOGRAM = 3;
 const MOST_LAYER_KEYS = 4;
 const LEAST_AXIS_LETTERS = 24;
 
 /**
- * @param {ReturnType<import("./dom.js").builder>} h @param {import("./coloring.js").Coloring} coloring
- * @param {import("./themes.js").Theme} theme
+ * @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../paint/coloring.js").Coloring} coloring
+ * @param {import("../paint/themes.js").Theme} theme
  * @param {{range: (range: {min: number, max: number}|null) => void, find: (query: string) => void,
  *   relative: (on: boolean) => void}|null} actions relative: whether colours spread over the values' own range
  * @returns {HTMLElement}
@@ -207,7 +216,7 @@ function specials(h, coloring, style, theme) {
 }
 
 /**
- * @param {import("./coloring.js").Coloring} coloring
+ * @param {import("../paint/coloring.js").Coloring} coloring
  * @returns {{bucket: number, text: string, title: string}[]} what stands beside the scale: nodes are counted in the
  *   stages that the metric is of
  */

@@ -1,17 +1,68 @@
 // A scatter plot of one metric in two panes: base against head. A click selects the node.
 
-import { positionIn } from "./scales.js";
-import { choice } from "./menu.js";
-import { formatted, grouped } from "./numbers.js";
-import { metricText } from "./metrictext.js";
-import { defaultPanes, nearestPoint, scatterOf } from "./scatterdata.js";
-import { visible } from "./visible.js";
+import { counterpartsOf } from "../scene/selection.js";
+import { positionIn } from "../paint/scales.js";
+import { numberOf } from "../scene/search.js";
+import { choice } from "./menus.js";
+import { formatted, grouped } from "../scene/numbers.js";
+import { metricText } from "../paint/colorings.js";
+import { visible } from "../page/dom.js";
+
+// A metric in two panes, node by node: what the scatter plot shows.
+
+
+/** @typedef {{x: number, y: number, from: number, to: number}} Point values, and their nodes */
+
+/**
+ * @param {import("../scene/scene.js").Scene} scene @param {import("../paint/coloring.js").Coloring} coloring
+ * @param {number} base pane @param {number} head pane @returns {Point[]} both numbers are finite
+ */
+export function scatterOf(scene, coloring, base, head) {
+  const [left, right] = [scene.panes[base], scene.panes[head]];
+  const out = [];
+  for (let from = left.first; from < left.end; from++) {
+    const x = numberOf(coloring, from);
+    if (!Number.isFinite(x)) continue;
+    const to = counterpartsOf(scene, from).find((node) => node >= right.first && node < right.end);
+    const y = to === undefined ? NaN : numberOf(coloring, to);
+    if (Number.isFinite(y)) out.push({ x, y, from, to });
+  }
+  return out;
+}
+
+/**
+ * @param {Point[]} points @param {import("../paint/scales.js").Domain} domain @param {number} px @param {number} py 0 to 1
+ * @returns {Point|null} the nearest
+ */
+export function nearestPoint(points, domain, px, py) {
+  let [best, least] = [null, Infinity];
+  for (const point of points) {
+    const away = Math.hypot(positionIn(point.x, domain) - px, positionIn(point.y, domain) - py);
+    if (away < least) [best, least] = [point, away];
+  }
+  return best;
+}
+
+/**
+ * @param {import("../scene/scene.js").Scene} scene @param {import("../paint/coloring.js").Coloring} coloring
+ * @returns {[number, number]|null} the first two panes that the metric is of: of two runs, where there are two
+ */
+export function defaultPanes(scene, coloring) {
+  const measured = scene.panes.filter(({ first, end }) => {
+    for (let node = first; node < end; node++) if (Number.isFinite(numberOf(coloring, node))) return true;
+    return false;
+  });
+  if (measured.length < 2) return null;
+  const [base] = measured;
+  const head = measured.find((pane) => pane.run !== base.run && pane.title === base.title) ?? measured[1];
+  return [base.number, head.number];
+}
 
 const PLOT_SIDE = 420;
 const PLOT_PAD = 14;
 
 export class ScatterPlot {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare */
+  /** @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../panes/compare.js").PaneCompare} compare */
   constructor(h, compare) {
     this.h = h;
     this.compare = compare;

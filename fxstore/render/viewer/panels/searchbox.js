@@ -1,9 +1,9 @@
 // The search field with its counts.
 
-import { grouped } from "./numbers.js";
+import { grouped } from "../scene/numbers.js";
 
 export class SearchBox {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare */
+  /** @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../panes/compare.js").PaneCompare} compare */
   constructor(h, compare) {
     this.compare = compare;
     this.count = h("output", { class: "fx-count", "aria-live": "polite" });

@@ -1,15 +1,15 @@
 // Light, dark, or as the system.
 
-import { THEMES } from "./themes.js";
+import { THEMES } from "../paint/themes.js";
 
 const CHOICES = ["system", "light", "dark"];
 const SIGNS = { system: "◐", light: "☀", dark: "☾" };
 
 export class ThemeSwitch {
   /**
-   * @param {ReturnType<import("./dom.js").builder>} h
+   * @param {ReturnType<import("../page/dom.js").builder>} h
    * @param {HTMLElement} root
-   * @param {(theme: import("./themes.js").Theme) => void} changed
+   * @param {(theme: import("../paint/themes.js").Theme) => void} changed
    */
   constructor(h, root, changed) {
     this.root = root;

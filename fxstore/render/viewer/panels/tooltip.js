@@ -1,12 +1,12 @@
 // A few words about the node under the pointer.
 
-import { labelOf } from "./label.js";
-import { metricText } from "./metrictext.js";
+import { labelOf } from "../paint/label.js";
+import { metricText } from "../paint/colorings.js";
 
 const MOST_LINES = 16;
 
 export class Tooltip {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./compare.js").PaneCompare} compare */
+  /** @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../panes/compare.js").PaneCompare} compare */
   constructor(h, compare) {
     this.h = h;
     this.compare = compare;

@@ -1,20 +1,18 @@
 // Several panes with one selection, one colouring, one theme, one search.
 
-import { styleOf } from "./coloring.js";
-import { metricDiff } from "./metricdiff.js";
-import { PaneGroup } from "./panegroup.js";
-import { isTucked } from "./place.js";
-import { reached } from "./reach.js";
-import { SearchIndex } from "./search.js";
-import { answerNodes, nextRow, ranksOf, selectionOf } from "./selection.js";
-import { stageDiff } from "./stagediff.js";
-import { Trail } from "./trail.js";
+import { styleOf } from "../paint/coloring.js";
+import { metricDiff, stageDiff } from "../scene/diff.js";
+import { PaneGroup } from "./group.js";
+import { isTucked } from "../scene/boxes.js";
+import { reached } from "../scene/adjacency.js";
+import { SearchIndex } from "../scene/search.js";
+import { answerNodes, nextRow, ranksOf, selectionOf, Trail } from "../scene/selection.js";
 
 const READING_SCALE = 0.8;
 
 export class PaneCompare extends PaneGroup {
   /**
-   * @param {{scene: import("./scene.js").Scene, viewers: import("./viewer.js").PaneViewer[], colorings: import("./colorings.js").Colorings}} options
+   * @param {{scene: import("../scene/scene.js").Scene, viewers: import("./viewer.js").PaneViewer[], colorings: import("../paint/colorings.js").Colorings}} options
    */
   static create(options) {
     return new PaneCompare(options);
@@ -68,8 +66,8 @@ export class PaneCompare extends PaneGroup {
   }
 
   /**
-   * @param {import("./selection.js").Selection} selection
-   * @param {{from?: number, row?: number, marks?: import("./selection.js").Selection, reveal?: boolean}} [options] as of
+   * @param {import("../scene/selection.js").Selection} selection
+   * @param {{from?: number, row?: number, marks?: import("../scene/selection.js").Selection, reveal?: boolean}} [options] as of
    *   `selectNode`; marks: what is painted, where that is another one; reveal: whether panes move to it
    */
   select(selection, { from = -1, row, marks = selection, reveal = true } = {}) {
@@ -276,7 +274,7 @@ export class PaneCompare extends PaneGroup {
     this.emit("colorchange", { index });
   }
 
-  /** @param {import("./themes.js").Theme} theme */
+  /** @param {import("../paint/themes.js").Theme} theme */
   setTheme(theme) {
     for (const viewer of this.viewers) viewer.setTheme(theme);
     this.#layer();

@@ -1,12 +1,104 @@
 // Several panes that stand together: folded and arranged at once, fitted at one scale, one following another.
 
-import { Emitter } from "./emitter.js";
-import { anchorIn, followed, nearestToMiddle } from "./follow.js";
-import { framed, inFrame } from "./framing.js";
-import { sameNumbers } from "./scene.js";
+import { counterpartsOf } from "../scene/selection.js";
+import { fitted, toScene, toScreen } from "../paint/viewport.js";
+import { Emitter } from "../page/dom.js";
+import { sameNumbers } from "../scene/scene.js";
+
+// Panes that follow one another's pan and zoom: the counterpart of what is in the middle stays where it is.
+
+
+const MOST_TRIED = 60;
+
+/**
+ * @param {import("../scene/scene.js").Scene} scene @param {import("../scene/scene.js").PaneScene} pane
+ * @param {import("../paint/viewport.js").View} view @param {import("../paint/viewport.js").Size} size
+ * @returns {number[]} nodes nearest to the pane's middle, nearest first
+ */
+export function nearestToMiddle(scene, pane, view, size) {
+  const [x, y] = toScene(view, size.width / 2, size.height / 2);
+  const [halfX, halfY] = [size.width / 2 / view.scale, size.height / 2 / view.scale];
+  const found = [];
+  pane.nodeTree.query(x - halfX, y - halfY, x + halfX, y + halfY, (i) => found.push(pane.first + i));
+  const away = (node) => Math.abs(scene.y[node] - y) + Math.abs(scene.x[node] - x) / 8;
+  return found.sort((a, b) => away(a) - away(b)).slice(0, MOST_TRIED);
+}
+
+/**
+ * @param {import("../scene/scene.js").Scene} scene @param {number[]} anchors of the pane that was moved, best first
+ * @param {import("../scene/scene.js").PaneScene} pane that follows
+ * @returns {{from: number, to: number}|null} an anchor and its counterpart there
+ */
+export function anchorIn(scene, anchors, pane) {
+  for (const from of anchors) {
+    const to = counterpartsOf(scene, from).find((node) => node >= pane.first && node < pane.end);
+    if (to !== undefined) return { from, to };
+  }
+  return null;
+}
+
+/**
+ * @param {import("../scene/scene.js").Scene} scene @param {{from: number, to: number}} anchor
+ * @param {import("../paint/viewport.js").View} view of the pane that was moved
+ * @param {import("../paint/viewport.js").Size} size of it @param {import("../paint/viewport.js").Size} other of the one that follows
+ * @returns {import("../paint/viewport.js").View} the same scale, and the counterpart as far from the middle
+ */
+export function followed(scene, { from, to }, view, size, other) {
+  const [px, py] = toScreen(view, scene.x[from], scene.y[from]);
+  const [x, y] = [px - size.width / 2 + other.width / 2, py - size.height / 2 + other.height / 2];
+  return { x: scene.x[to] - x / view.scale, y: scene.y[to] - y / view.scale, scale: view.scale };
+}
+
+// Panes fitted together: where it costs little, at one scale and from one height on, so that counterparts look level.
+
+
+/** How many times smaller than by itself a pane may be drawn for that. */
+const MOST_SHRUNK = 1.5;
+
+/**
+ * @typedef {{extent: import("../scene/boxes.js").Box, size: import("../paint/viewport.js").Size}} Part what a pane shows, and its room
+ * @typedef {{frame: import("../scene/boxes.js").Box, room: import("../paint/viewport.js").Size}} Framed
+ *   frame: as large as the largest drawing of those fitted together, around the pane's own; room: of the smallest pane
+ */
+
+/** @param {Part[]} parts @returns {Framed[]} */
+export function framed(parts) {
+  const own = parts.map(({ extent, size }) => fitted(extent, size).scale);
+  const out = [];
+  let group = [];
+  const close = () => {
+    const most = (side) => Math.max(...group.map((i) => side(parts[i])));
+    const width = most(({ extent }) => extent.right - extent.left);
+    const height = most(({ extent }) => extent.bottom - extent.top);
+    const room = { width: -most(({ size }) => -size.width), height: -most(({ size }) => -size.height) };
+    for (const i of group) {
+      const { left, right, top } = parts[i].extent;
+      const middle = (left + right) / 2;
+      out[i] = { frame: { left: middle - width / 2, right: middle + width / 2, top, bottom: top + height }, room };
+    }
+  };
+  for (const i of parts.map((_, i) => i).sort((a, b) => own[a] - own[b])) {
+    if (group.length && own[i] > MOST_SHRUNK * own[group[0]]) {
+      close();
+      group = [];
+    }
+    group.push(i);
+  }
+  if (group.length) close();
+  return out;
+}
+
+/**
+ * @param {Framed} framed @param {import("../paint/viewport.js").Size} size of the pane
+ * @returns {import("../paint/viewport.js").View} the frame, whole, and centred as in the smallest pane
+ */
+export function inFrame({ frame, room }, size) {
+  const { x, y, scale } = fitted(frame, room);
+  return { x: x - (size.width - room.width) / 2 / scale, y, scale };
+}
 
 export class PaneGroup extends Emitter {
-  /** @param {import("./scene.js").Scene} scene @param {import("./viewer.js").PaneViewer[]} viewers one per pane */
+  /** @param {import("../scene/scene.js").Scene} scene @param {import("./viewer.js").PaneViewer[]} viewers one per pane */
   constructor(scene, viewers) {
     super();
     this.scene = scene;
@@ -110,7 +202,7 @@ export class PaneGroup extends Emitter {
     }
   }
 
-  /** @returns {import("./place.js").Box} what a pane opens with, were all panes in view of one size */
+  /** @returns {import("../scene/boxes.js").Box} what a pane opens with, were all panes in view of one size */
   #openingBox(pane, size) {
     const shown = this.shown();
     const all = shown.includes(pane) ? shown : [pane];

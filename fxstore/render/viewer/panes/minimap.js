@@ -1,13 +1,12 @@
 // A pane's minimap: a strip beside the graph, never on it. A click or drag moves the view.
 
-import { MISSING, OTHER } from "./coloring.js";
-import { frameIn, inStrip, stretchOf } from "./overview.js";
-import { rankOf } from "./paintnodes.js";
+import { MISSING, OTHER } from "../paint/coloring.js";
+import { centred, frameIn, inStrip, stretchOf, visibleBox } from "../paint/viewport.js";
+import { rankOf } from "../paint/nodes.js";
 import { watchSize } from "./sizes.js";
-import { centred, visibleBox } from "./viewport.js";
 
 export class Minimap {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {import("./viewer.js").PaneViewer} viewer @param {string} title */
+  /** @param {ReturnType<import("../page/dom.js").builder>} h @param {import("./viewer.js").PaneViewer} viewer @param {string} title */
   constructor(h, viewer, title) {
     this.viewer = viewer;
     this.canvas = h("canvas", {

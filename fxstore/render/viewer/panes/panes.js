@@ -1,11 +1,128 @@
 // The row of panes: their frames, the bars between them, which of them are in view.
 
-import { ownParts, paneBox, statusOf } from "./panebox.js";
-import { attachPaneDrag } from "./panedrag.js";
-import { grouped } from "./numbers.js";
-import { watchSize } from "./sizes.js";
-import { splitter } from "./splitter.js";
-import { visible } from "./visible.js";
+import { grouped } from "../scene/numbers.js";
+import { splitter, watchSize } from "./sizes.js";
+import { visible } from "../page/dom.js";
+
+// The frame of a pane: title, count, buttons, and what it says about the selection.
+
+
+const SEPARATOR = " · ";
+
+/**
+ * @param {ReturnType<import("../page/dom.js").builder>} h
+ * @param {import("../scene/scene.js").PaneScene} pane
+ * @param {string} note what tells this pane from the others
+ * @param {{fit: () => void, move: (step: 1|-1) => void, hide: () => void}} actions
+ */
+export function paneBox(h, pane, note, { fit, move, hide }) {
+  const waiting = pane.graphs.filter((graph) => graph.beside);
+  const drawn = pane.graphs.length - waiting.length;
+  const graphs = drawn > 1 ? `${drawn} graphs` : "";
+  const beside = waiting.reduce((sum, graph) => sum + graph.nodes, 0);
+  const more = beside ? `${grouped(beside)} more to open` : "";
+  const [own, ...rest] = note.split(SEPARATOR);
+  const nodes = `${grouped(pane.end - pane.first - beside)} nodes`;
+  const words = [own, nodes, graphs, more, ...rest].filter(Boolean).join(SEPARATOR);
+  const found = h("span", { class: "fx-found", hidden: true });
+  const status = h("div", { class: "fx-status", hidden: true });
+  const mount = h("div", { class: "fx-mount" }, status);
+  const view = h("div", { class: "fx-view" }, mount);
+  const foot = h("div", { class: "fx-foot" });
+  const title = pane.title || `pane ${pane.number + 1}`;
+  const tool = (sign, words, label, onclick) =>
+    h("button", { class: "fx-icon", title: words, "aria-label": `${label} ${title}`, onclick }, sign);
+  const tools = [
+    tool("‹", "Move this pane to the left", "Move left", () => move(-1)),
+    tool("›", "Move this pane to the right", "Move right", () => move(1)),
+    tool("×", "Hide this pane", "Hide", hide),
+    tool("⤢", "Fit this pane", "Fit", fit),
+  ];
+  const head = h(
+    "header",
+    { class: "fx-pane-head" },
+    h("div", { class: "fx-pane-title" }, h("h2", { title }, title), h("span", { class: "fx-pane-tools" }, ...tools)),
+    h("p", { class: "fx-subtitle", title: `${words}. Drag to move the pane` }, found, words),
+  );
+  const root = h("section", { class: "fx-pane", "aria-label": title }, head, view, foot);
+  return { root, head, mount, view, foot, status, found };
+}
+
+/**
+ * What tells panes apart: their subtitles without the parts that all begin with, such as the one run's name.
+ * @param {string[]} subtitles @returns {string[]}
+ */
+export function ownParts(subtitles) {
+  const parts = subtitles.map((text) => text.split(SEPARATOR));
+  const shared = parts.length > 1 ? parts[0].findIndex((part, i) => parts.some((other) => other[i] !== part)) : 0;
+  return parts.map((own) => (shared < 0 ? own.slice(parts[0].length) : own.slice(shared)).join(SEPARATOR));
+}
+
+/**
+ * What a pane says about the selection.
+ * @param {import("../scene/scene.js").Scene} scene @param {import("../scene/selection.js").Selection} selection @param {number} pane
+ * @returns {{mark: string, text: string, kind: "selected"|"primary"|"member"|"none"}}
+ */
+export function statusOf(scene, selection, pane) {
+  const { members, lead, reason } = selection.shares[pane];
+  if (lead < 0) return { mark: "○", text: reason ? `no counterpart: ${reason}` : "no counterpart", kind: "none" };
+  const name = scene.text("name", lead) ?? "";
+  const more = members.length > 1 ? ` +${members.length - 1}` : "";
+  if (lead === selection.node) return { mark: "◉", text: `${name}${more}`, kind: "selected" };
+  const kind = members[0].primary ? "primary" : "member";
+  return { mark: kind === "primary" ? "◆" : "◌", text: `${name}${more}`, kind };
+}
+
+// A pane taken by its head and dropped between two others.
+
+const DRAG_PX = 6;
+
+/**
+ * @param {HTMLElement} head of the pane
+ * @param {{others: () => {pane: number, root: HTMLElement}[], drop: (before: number) => void}} row
+ *   others: the panes in view, in order, this one too; drop: puts it before another pane, or at the end for -1
+ * @returns {() => void} detaches
+ */
+export function attachPaneDrag(head, { others, drop }) {
+  let drag = null;
+  const clear = () => {
+    for (const { root } of drag?.panes ?? []) root.classList.remove("fx-drop-before", "fx-drop-after", "fx-dragged");
+    drag = null;
+  };
+  const down = (event) => {
+    if (event.button !== 0 || event.target.closest("button")) return;
+    drag = { from: event.clientX, panes: [], gap: -1 };
+    head.setPointerCapture(event.pointerId);
+  };
+  const move = (event) => {
+    if (!drag || (!drag.panes.length && Math.abs(event.clientX - drag.from) < DRAG_PX)) return;
+    if (!drag.panes.length) drag.panes = others();
+    drag.gap = gapAt(
+      drag.panes.map(({ root }) => root.getBoundingClientRect()),
+      event.clientX,
+    );
+    for (const [i, { root }] of drag.panes.entries()) {
+      root.classList.toggle("fx-dragged", root.contains(head));
+      root.classList.toggle("fx-drop-before", i === drag.gap);
+      root.classList.toggle("fx-drop-after", drag.gap === drag.panes.length && i === drag.gap - 1);
+    }
+  };
+  const up = (event) => {
+    const done = event.type === "pointerup" && drag?.panes.length ? { ...drag } : null;
+    clear();
+    if (done) drop(done.panes[done.gap]?.pane ?? -1);
+  };
+  const listeners = { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up };
+  for (const [name, listener] of Object.entries(listeners)) head.addEventListener(name, listener);
+  return () => {
+    for (const [name, listener] of Object.entries(listeners)) head.removeEventListener(name, listener);
+  };
+}
+
+/** @param {{left: number, right: number}[]} boxes side by side @param {number} x @returns {number} how many have their middle left of it */
+export function gapAt(boxes, x) {
+  return boxes.filter(({ left, right }) => (left + right) / 2 < x).length;
+}
 
 const LEAST_PANE_PX = 80;
 /** As the style sheet has it, with its bar. */
@@ -13,7 +130,7 @@ const NARROWEST_PX = 117;
 
 export class PaneRow {
   /**
-   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./scene.js").Scene} scene
+   * @param {ReturnType<import("../page/dom.js").builder>} h @param {import("../scene/scene.js").Scene} scene
    * @param {{fit: (pane: number) => void, changed: () => void}} actions
    */
   constructor(h, scene, actions) {
@@ -137,7 +254,7 @@ export class PaneRow {
     this.show(pane, this.boxes[pane]?.root.hidden);
   }
 
-  /** @param {import("./selection.js").Selection|null} selection */
+  /** @param {import("../scene/selection.js").Selection|null} selection */
   showSelection(selection) {
     for (const [pane, { status }] of this.boxes.entries()) {
       status.hidden = !selection;

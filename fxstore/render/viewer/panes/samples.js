@@ -2,7 +2,7 @@
 
 /** A slider under the arrow keys; there only where the metric in use has several samples. */
 export class SampleSlider {
-  /** @param {ReturnType<import("./dom.js").builder>} h @param {(name: string|null) => void} choose */
+  /** @param {ReturnType<import("../page/dom.js").builder>} h @param {(name: string|null) => void} choose */
   constructor(h, choose) {
     this.samples = [];
     const oninput = () => choose(this.samples[Number(this.input.value) - 1] ?? null);
@@ -11,7 +11,7 @@ export class SampleSlider {
     this.root = h("label", { class: "fx-sample", hidden: true }, h("span", { class: "fx-muted" }, "Sample"), this.input, this.said);
   }
 
-  /** @param {import("./coloring.js").Coloring} coloring */
+  /** @param {import("../paint/coloring.js").Coloring} coloring */
   show({ samples = [], sample = -1, allSamples: all = samples.length }) {
     this.samples = samples;
     this.root.hidden = samples.length < 2;

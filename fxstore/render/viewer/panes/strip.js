@@ -1,16 +1,15 @@
 // Under each pane: the coloured metric along the graph's order. A click selects the node there.
 
-import { OTHER } from "./coloring.js";
-import { metricText } from "./metrictext.js";
-import { nextMeasured, nodeAlong, profileOf } from "./profile.js";
+import { OTHER } from "../paint/coloring.js";
+import { metricText, nextMeasured, nodeAlong, profileOf } from "../paint/colorings.js";
 import { watchSize } from "./sizes.js";
-import { visible } from "./visible.js";
+import { visible } from "../page/dom.js";
 
 const STRIP_PAD = 4;
 
 export class Strip {
   /**
-   * @param {ReturnType<import("./dom.js").builder>} h @param {import("./viewer.js").PaneViewer} viewer @param {string} title
+   * @param {ReturnType<import("../page/dom.js").builder>} h @param {import("./viewer.js").PaneViewer} viewer @param {string} title
    * @param {(node: number) => void} select
    */
   constructor(h, viewer, title, select) {

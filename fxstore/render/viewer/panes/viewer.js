@@ -1,21 +1,90 @@
 // One pane: a canvas that shows the graphs of one stage. It knows nothing of other panes.
 
-import { Backdrop } from "./backdrop.js";
-import { PaneCamera } from "./camera.js";
-import { attachGestures } from "./gestures.js";
-import { hatchesOf } from "./hatch.js";
-import { nodeUnder, targetUnder } from "./hit.js";
-import { Labels } from "./label.js";
-import { levelOf } from "./lod.js";
-import { paintClosed } from "./paintclosed.js";
-import { paintBlocks, paintEdges, paintFrames, paintTitles } from "./paintgraph.js";
-import { inScene, markBox, paintMarks } from "./paintmarks.js";
-import { paintNodes } from "./paintnodes.js";
+import { Backdrop, hatchesOf } from "../paint/backdrop.js";
+import { levelOf, PaneCamera } from "../paint/camera.js";
+import { nodeUnder, targetUnder } from "../paint/hit.js";
+import { Labels } from "../paint/label.js";
+import { paintBlocks, paintClosed, paintEdges, paintFrames, paintTitles } from "../paint/graph.js";
+import { inScene, markBox, paintMarks } from "../paint/marks.js";
+import { paintNodes } from "../paint/nodes.js";
 import { watchSize } from "./sizes.js";
-import { styleOf } from "./coloring.js";
-import { titleUnder, titlesIn } from "./titles.js";
-import { panned, toScene, toScreen, visibleBox, zoomed } from "./viewport.js";
-import { visible } from "./visible.js";
+import { styleOf } from "../paint/coloring.js";
+import { titlesIn, titleUnder } from "../paint/titles.js";
+import { panned, toScene, toScreen, visibleBox, zoomed } from "../paint/viewport.js";
+import { visible } from "../page/dom.js";
+
+// Pointer, wheel and pinch on a canvas, told to a target in the canvas's own pixels.
+
+const CLICK_SLOP = 4;
+const WHEEL_STEP = 0.0016;
+const LINE_PX = 16;
+const PAGE_PX = 400;
+
+/**
+ * @typedef {{pan: (dx: number, dy: number) => void, zoom: (x: number, y: number, factor: number) => void,
+ *   click: (x: number, y: number) => void, hover: (x: number, y: number) => void, leave: () => void,
+ *   double: (x: number, y: number) => void}} Target
+ */
+
+/** @param {HTMLElement} element @param {Target} target @returns {() => void} detaches */
+export function attachGestures(element, target) {
+  const fingers = new Map();
+  let travelled = 0;
+  const at = (event) => {
+    const box = element.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  const down = (event) => {
+    if (event.button !== 0) return;
+    element.setPointerCapture(event.pointerId);
+    fingers.set(event.pointerId, at(event));
+    if (fingers.size === 1) travelled = 0;
+  };
+  const move = (event) => {
+    const now = at(event);
+    const before = fingers.get(event.pointerId);
+    if (!before) return target.hover(now.x, now.y);
+    const other = [...fingers].find(([id]) => id !== event.pointerId)?.[1];
+    travelled += Math.hypot(now.x - before.x, now.y - before.y);
+    fingers.set(event.pointerId, now);
+    if (other) pinch(target, other, before, now);
+    else if (travelled > CLICK_SLOP) target.pan(now.x - before.x, now.y - before.y);
+  };
+  const up = (event) => {
+    const was = fingers.get(event.pointerId);
+    fingers.delete(event.pointerId);
+    if (was && event.type === "pointerup" && travelled <= CLICK_SLOP && !fingers.size) target.click(was.x, was.y);
+  };
+  const wheel = (event) => {
+    event.preventDefault();
+    const unit = [1, LINE_PX, PAGE_PX][event.deltaMode];
+    const { x, y } = at(event);
+    if (event.shiftKey) target.pan(-(event.deltaX || event.deltaY) * unit, 0);
+    else target.zoom(x, y, Math.exp(-event.deltaY * unit * (event.ctrlKey ? 6 : 1) * WHEEL_STEP));
+  };
+  const double = (event) => target.double(at(event).x, at(event).y);
+  const listeners = {
+    pointerdown: down,
+    pointermove: move,
+    pointerup: up,
+    pointercancel: up,
+    pointerleave: target.leave,
+    wheel,
+    dblclick: double,
+  };
+  for (const [name, listener] of Object.entries(listeners))
+    element.addEventListener(name, listener, { passive: false });
+  return () => {
+    for (const [name, listener] of Object.entries(listeners)) element.removeEventListener(name, listener);
+  };
+}
+
+/** Two fingers: the one that moved gives pan and zoom around the middle. */
+export function pinch(target, still, before, now) {
+  const [was, is] = [before, now].map((point) => Math.hypot(point.x - still.x, point.y - still.y));
+  target.pan((now.x - before.x) / 2, (now.y - before.y) / 2);
+  if (was > 1 && is > 1) target.zoom((still.x + now.x) / 2, (still.y + now.y) / 2, is / was);
+}
 
 const SETTLE_MS = 90;
 const CHEAP_MS = 7;
@@ -23,8 +92,8 @@ const DOUBLE_MS = 250;
 
 export class PaneViewer extends PaneCamera {
   /**
-   * @param {{scene: import("./scene.js").Scene, pane: number, mount: HTMLElement, theme: import("./themes.js").Theme,
-   *   coloring: import("./coloring.js").Coloring}} options
+   * @param {{scene: import("../scene/scene.js").Scene, pane: number, mount: HTMLElement, theme: import("../paint/themes.js").Theme,
+   *   coloring: import("../paint/coloring.js").Coloring}} options
    */
   static create(options) {
     return new PaneViewer(options);
@@ -71,7 +140,7 @@ export class PaneViewer extends PaneCamera {
     this.redraw();
   }
 
-  /** @param {Partial<import("./paintmarks.js").Marks>} marks */
+  /** @param {Partial<import("../paint/marks.js").Marks>} marks */
   setMarks(marks) {
     Object.assign(this.marks, marks);
     this.redraw();
@@ -84,7 +153,7 @@ export class PaneViewer extends PaneCamera {
     this.redraw();
   }
 
-  /** @param {Partial<Record<"border"|"badge"|"label", import("./coloring.js").Coloring|null>>} layers */
+  /** @param {Partial<Record<"border"|"badge"|"label", import("../paint/coloring.js").Coloring|null>>} layers */
   setLayers(layers) {
     Object.assign(this.ink.layers, layers);
     this.backdrop.stale = true;
@@ -113,7 +182,7 @@ export class PaneViewer extends PaneCamera {
     if (this.view && this.#take({ width: this.canvas.clientWidth, height: this.canvas.clientHeight })) this.redraw();
   }
 
-  /** @param {import("./viewport.js").Size} size of the canvas */
+  /** @param {import("../paint/viewport.js").Size} size of the canvas */
   resize(size) {
     if (this.#take(size)) this.#frame();
   }
@@ -150,7 +219,7 @@ export class PaneViewer extends PaneCamera {
 
   /**
    * Paints a part of the graph with its marks, on another canvas or as SVG.
-   * @param {any} context @param {import("./viewport.js").View} view @param {import("./viewport.js").Size} size
+   * @param {any} context @param {import("../paint/viewport.js").View} view @param {import("../paint/viewport.js").Size} size
    * @param {number} ratio device pixels per pixel
    */
   paintOn(context, view, size, ratio) {
@@ -185,7 +254,7 @@ export class PaneViewer extends PaneCamera {
     };
   }
 
-  /** @param {number} x @param {number} y pixels within the canvas @returns {import("./hit.js").Target} */
+  /** @param {number} x @param {number} y pixels within the canvas @returns {import("../paint/hit.js").Target} */
   targetAt(x, y) {
     if (!this.view) return { kind: "none", number: -1 };
     const target = targetUnder(this.scene, this.pane, this.view, x, y);
@@ -219,7 +288,7 @@ export class PaneViewer extends PaneCamera {
     if (this.marks.hover >= 0) this.#hover(-1, 0, 0);
   }
 
-  /** As of the camera: not where each step had to be drawn anew. @param {import("./viewport.js").View} view */
+  /** As of the camera: not where each step had to be drawn anew. @param {import("../paint/viewport.js").View} view */
   isSmooth(view) {
     return this.backdrop.cost <= CHEAP_MS || this.backdrop.fits(view, this.size, this.pane.extent);
   }
@@ -267,7 +336,7 @@ export class PaneViewer extends PaneCamera {
     this.redraw();
   }
 
-  /** Over the picture, since they move with what is in view of their modules. @returns {import("./titles.js").Title[]} */
+  /** Over the picture, since they move with what is in view of their modules. @returns {import("../paint/titles.js").Title[]} */
   #paintTitles(context, view, size) {
     const titles = titlesIn(this.scene, this.pane, visibleBox(view, size), view.scale, this.ink.labels);
     inScene(context, view, () => paintTitles(context, this.ink, titles, view.scale));

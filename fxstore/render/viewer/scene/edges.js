@@ -1,6 +1,48 @@
 // What an edge carries: the value, its port, dtype and shape, and the values that it is compared with.
 
-import { partnersOf } from "./pairs.js";
+import { starts } from "./scene.js";
+import { edgesInto } from "./adjacency.js";
+
+// Value pairs: which value of one stage must equal which of another.
+
+
+/** From the surest to the weakest; a pair is as sure as the weaker of its two. */
+const EVIDENCE = ["identity", "from_node", "handle", "signature", "delegate", "observer", "structure", "name"];
+
+/**
+ * @typedef {{node: number, port: number, evidence: string}} Partner
+ */
+
+/**
+ * @param {import("./scene.js").Scene} scene @param {number} node @param {number} port
+ * @returns {Partner[]} the values in other stages that this one can be compared with
+ */
+export function partnersOf(scene, node, port) {
+  const [nodes, ports, told] = ["node", "port", "evidence"].map((name) => scene.columns.get(`value.${name}`) ?? []);
+  const own = scene.paneOf(node);
+  const elsewhere = (other) => other < own.first || other >= own.end;
+  const word = (i) => scene.strings[told[i]] ?? "";
+  const out = [];
+  for (const [from, to, self] of classesOf(scene, nodes, ports, node, port))
+    for (let i = from; i < to; i++)
+      if (elsewhere(nodes[i])) out.push({ node: nodes[i], port: ports[i], evidence: weaker(word(self), word(i)) });
+  return out;
+}
+
+/** @returns {[number, number, number][]} where each class that holds the value begins, ends, and holds it */
+function classesOf(scene, nodes, ports, node, port) {
+  const begin = starts(scene.columns.get("value.size") ?? []);
+  const out = [];
+  for (let at = 0, which = 0; at < nodes.length; at++) {
+    while (begin[which + 1] <= at) which++;
+    if (nodes[at] === node && ports[at] === port) out.push([begin[which], begin[which + 1], at]);
+  }
+  return out;
+}
+
+function weaker(a, b) {
+  return EVIDENCE.indexOf(a) > EVIDENCE.indexOf(b) ? a : b;
+}
 
 /**
  * @typedef {{node: number, port: number, pane: number, evidence: string}} Other
@@ -47,4 +89,24 @@ function declared(json, port) {
   } catch {
     return null;
   }
+}
+
+// The arguments of a node, one line each: which argument, from which node, dtype and shape.
+
+
+const MOST_INPUTS = 24;
+
+/** @param {import("./scene.js").Scene} scene @param {number} node @returns {string|null} */
+export function inputsText(scene, node) {
+  const ports = scene.columns.get("edge.src_port");
+  const edges = edgesInto(scene, node);
+  const lines = [...edges.subarray(0, MOST_INPUTS)].map((edge) => {
+    const source = scene.edgeSrc[edge];
+    const { dtype, shape } = outputOf(scene, source, ports[edge]);
+    const port = ports[edge] > 0 ? `:${ports[edge]}` : "";
+    const value = [`${scene.text("name", source) ?? "?"}${port}`, dtype, shape].filter(Boolean).join(" ");
+    return `${argumentOf(scene, edge) || "·"} ← ${value}`;
+  });
+  if (edges.length > MOST_INPUTS) lines.push(`${edges.length - MOST_INPUTS} more`);
+  return lines.join("\n") || null;
 }

@@ -1,7 +1,6 @@
 // A pane with some of its modules and nested graphs closed: x and order stay, empty height goes.
 
-import { closedAround } from "./blocks.js";
-import { joined, squeezed, without } from "./squeeze.js";
+import { closedAround, joined, squeezed, without } from "./blocks.js";
 
 export const CLOSED_HEIGHT = 34;
 const AROUND_NODE = 16;
@@ -49,7 +48,7 @@ function mapOf(scene, pane, graph, holder, around) {
 /**
  * Writes the corners of a graph's edges, folded. Within a closed module there are none: an edge that leaves one begins
  * where it crosses its lower border, and one that enters it ends at its upper border.
- * @param {import("./scene.js").Scene} scene @param {import("./place.js").Graph} graph @param {(y: number) => number} map
+ * @param {import("./scene.js").Scene} scene @param {import("./boxes.js").Graph} graph @param {(y: number) => number} map
  * @param {Float32Array} x where to write, at the corners' own places @param {Float32Array} y
  */
 export function foldCorners({ base, holder, edgeSrc, edgeDst }, graph, map, x, y) {

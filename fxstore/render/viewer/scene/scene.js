@@ -2,19 +2,50 @@
 
 import { adjacencyOf } from "./adjacency.js";
 import { hierarchyOf } from "./blocks.js";
-import { columned } from "./columned.js";
+import { columned } from "./columns.js";
 import { foldingOf } from "./folding.js";
 import { Levels } from "./levels.js";
-import { panesOf } from "./panescenes.js";
 import { IN_CLOSED_GRAPH, placePane } from "./standing.js";
 
+// The panes of a payload: which of its graphs, nodes, edges and modules each one holds.
+
+/** @param {any} header of a payload @returns {import("./scene.js").PaneScene[]} */
+export function panesOf(header) {
+  let [graph, node, edge, block] = [0, 0, 0, 0];
+  return header.panes.map(({ title, subtitle, run = "", graphs }, number) => {
+    const pane = { number, title, subtitle, run, graphs: [], slices: [], first: node, firstEdge: edge };
+    Object.assign(pane, { closed: new Set(), closedGraphs: new Set() });
+    for (const end = graph + graphs; graph < end; graph++) {
+      const entry = header.graphs[graph];
+      pane.graphs.push({
+        ...entry,
+        number: graph,
+        first: node,
+        firstEdge: edge,
+        firstBlock: block,
+        fullWidth: entry.width / 2,
+        fullHeight: entry.height / 2,
+        width: entry.width / 2,
+        height: entry.height / 2,
+        x: 0,
+        y: 0,
+      });
+      node += entry.nodes;
+      edge += entry.edges;
+      block += entry.blocks;
+    }
+    for (const { beside, number: own } of pane.graphs) if (beside) pane.closedGraphs.add(own);
+    return { ...pane, end: node, endEdge: edge };
+  });
+}
+
 /**
- * @typedef {import("./boxtree.js").BoxTree} BoxTree
+ * @typedef {import("./blocks.js").BoxTree} BoxTree
  * @typedef {{x: Float32Array, y: Float32Array, width: Float32Array, height: Float32Array, cornerX: Float32Array,
  *   cornerY: Float32Array, cornerStart: Int32Array, stub: ArrayLike<number>, blocks: Float32Array[],
  *   closed: Float32Array[]}} Base each graph in its own drawing
- * @typedef {{number: number, title: string, subtitle: string, graphs: import("./place.js").Graph[], first: number, end: number,
- *   firstEdge: number, endEdge: number, extent: import("./place.js").Box, nodeTree: BoxTree, edgeTree: BoxTree,
+ * @typedef {{number: number, title: string, subtitle: string, graphs: import("./boxes.js").Graph[], first: number, end: number,
+ *   firstEdge: number, endEdge: number, extent: import("./boxes.js").Box, nodeTree: BoxTree, edgeTree: BoxTree,
  *   blockTree: BoxTree, closed: Set<number>, closedGraphs: Set<number>, around: Int32Array|null, run: string,
  *   slices: {at: number, block: number}[]}} PaneScene
  *   closed: numbers of the blocks that are closed; closedGraphs: of the graphs; around: the outermost closed block that
@@ -92,12 +123,12 @@ export class Scene {
     return this.panes.find((pane) => node >= pane.first && node < pane.end);
   }
 
-  /** @param {number} node @returns {import("./place.js").Graph} */
+  /** @param {number} node @returns {import("./boxes.js").Graph} */
   graphOf(node) {
     return this.paneOf(node).graphs.find((graph) => node >= graph.first && node < graph.first + graph.nodes);
   }
 
-  /** @param {number} node @returns {import("./place.js").Graph|undefined} the graph of its neighbours that are not drawn */
+  /** @param {number} node @returns {import("./boxes.js").Graph|undefined} the graph of its neighbours that are not drawn */
   besideOf(node) {
     const pane = this.paneOf(node);
     pane.besides ??= new Map(pane.graphs.filter(({ beside }) => beside).map((graph) => [graph.parent, graph]));
@@ -163,7 +194,7 @@ export class Scene {
     for (const [i, pane] of this.panes.entries()) placePane(this, pane, folds[i], cut);
   }
 
-  /** Notes what holds each node of a pane. @returns {import("./columned.js").Fold} */
+  /** Notes what holds each node of a pane. @returns {import("./columns.js").Fold} */
   #fold(pane) {
     if (!pane.closed.size && !pane.closedGraphs.size) {
       this.holder.fill(-1, pane.first, pane.end);

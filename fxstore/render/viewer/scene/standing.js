@@ -1,9 +1,16 @@
 // Where what a pane shows stands on the page: folded, cut into columns, its graphs beside and under each other.
 
-import { blockBoxes, edgeBoxes, hideEdges, nodeBoxes } from "./boxes.js";
-import { BoxTree } from "./boxtree.js";
+import {
+  blockBoxes,
+  edgeBoxes,
+  frameOf,
+  hideEdges,
+  isTucked,
+  nodeBoxes,
+  placeGraphs,
+} from "./boxes.js";
+import { BoxTree } from "./blocks.js";
 import { foldCorners } from "./folding.js";
-import { frameOf, isTucked, placeGraphs } from "./place.js";
 
 export const IN_CLOSED_GRAPH = -2;
 const CLOSED_GRAPH_WIDTH = 300;
@@ -11,7 +18,7 @@ const CLOSED_GRAPH_WIDTH = 300;
 /**
  * Moves a pane's nodes, corners and blocks to where its graphs stand, folded and cut, and indexes them.
  * @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane
- * @param {import("./columned.js").Fold} fold @param {import("./columned.js").Columned|null} cut
+ * @param {import("./columns.js").Fold} fold @param {import("./columns.js").Columned|null} cut
  */
 export function placePane(scene, pane, { around, maps }, cut) {
   pane.around = around;
@@ -43,8 +50,8 @@ export function placePane(scene, pane, { around, maps }, cut) {
 
 /**
  * @param {import("./scene.js").Scene} scene @param {import("./scene.js").PaneScene} pane
- * @param {import("./place.js").Graph} graph
- * @param {((y: number) => number)|null} map of folded heights @param {import("./columned.js").Columned|null} cut
+ * @param {import("./boxes.js").Graph} graph
+ * @param {((y: number) => number)|null} map of folded heights @param {import("./columns.js").Columned|null} cut
  */
 function putGraph(scene, pane, graph, map, cut) {
   const { base } = scene;

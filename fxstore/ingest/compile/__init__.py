@@ -1,0 +1,1 @@
+"""torch.compile: structured traces, graphs that were printed as text, training graphs."""

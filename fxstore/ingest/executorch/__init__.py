@@ -1,0 +1,1 @@
+"""ExecuTorch: ETRecords, programs, delegate payloads, and what a runtime logged."""

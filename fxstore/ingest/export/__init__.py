@@ -1,0 +1,1 @@
+"""Exported programs and graph modules: live objects and ``.pt2`` files."""

@@ -1,0 +1,1 @@
+"""Runs stages in Python and on this machine's runtime, and compares their values."""

@@ -1,0 +1,1 @@
+"""Graphs that other tools wrote: Model Explorer, TorchLens, the fx_viewer."""

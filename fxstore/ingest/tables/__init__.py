@@ -1,0 +1,1 @@
+"""Numbers that a user brings: mappings, DataFrames, CSV and Parquet files."""

@@ -1,1 +1,0 @@
-"""Reads graphs that torch printed as text; nothing in it is executed."""

@@ -1,0 +1,1 @@
+"""Builds what a compare page shows from a store: options, graphs, colours, drawings, alignment."""
