@@ -16,7 +16,7 @@ from bench.arguments import one_of
 from bench.edited import compile_edited
 from bench.models import MODELS
 from bench.odd_models import EXPORT_OPTIONS, ODD_MODELS
-from fxstore.ingest.demo import Stage, compile_network
+from fxstore.ingest.demo.pipeline import Stage, compile_network
 
 VARIANTS = "qxes"
 """Quantised, float, float with edits on the way (:mod:`bench.edited`), and float by ``to_edge().to_backend()``."""

@@ -12,7 +12,7 @@ from torch import Tensor, fx, nn
 from torch._functorch.compile_utils import fx_graph_cse
 from torch.fx import subgraph_rewriter
 
-from fxstore.ingest.demo import Stage
+from fxstore.ingest.demo.pipeline import Stage
 
 aten = torch.ops.aten
 _PATTERNS: tuple[tuple[Any, Any], ...] = (

@@ -148,7 +148,7 @@ def live_module(name: str, quantise: bool) -> tuple[fx.GraphModule, tuple[Any, .
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    from fxstore.ingest.demo import _quantisation
+    from fxstore.ingest.demo.pipeline import _quantisation
 
     prepared = prepare_pt2e(program.module(), XNNPACKQuantizer().set_global(_quantisation()))
     with torch.no_grad():

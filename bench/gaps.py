@@ -20,7 +20,7 @@ import torch  # noqa: E402
 import fxstore  # noqa: E402
 from bench.arguments import one_of, options  # noqa: E402
 from bench.numbers import MODELS  # noqa: E402
-from fxstore.ingest.demo import compile_network  # noqa: E402
+from fxstore.ingest.demo.pipeline import compile_network  # noqa: E402
 from fxstore.ingest.measure.runtime import run_pte  # noqa: E402
 
 

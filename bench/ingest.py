@@ -25,7 +25,7 @@ from bench.figures import Figure, cpu, in_turns, paired, size, size_of
 from bench.figures import timed as timed_beside
 from bench.models import ConvBn
 from fxstore.ingest import adapters
-from fxstore.ingest.demo import compile_network
+from fxstore.ingest.demo.pipeline import compile_network
 from fxstore.ingest.export import live_nodes
 from fxstore.ingest.measure.static import static_overlay
 from fxstore.link import structure_of

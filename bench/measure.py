@@ -82,7 +82,7 @@ def against_core(name: str, network: nn.Module, x: torch.Tensor) -> Case:
 
 def against_quantised(name: str, network: nn.Module, sample: tuple[Any, ...], *samples: tuple[Any, ...]) -> Case:
     """Returns a network beside its quantised form, calibrated with ``sample``."""
-    from fxstore.ingest.demo import quantised
+    from fxstore.ingest.demo.pipeline import quantised
 
     program = torch.export.export(network, sample)
     stages = {"float": program, "quantized": quantised(program, sample)}

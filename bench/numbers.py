@@ -23,7 +23,7 @@ from torch import Tensor, nn
 import fxstore
 from bench.arguments import one_of, options
 from bench.ingest import mobilenet_v2
-from fxstore.ingest.demo import compile_network
+from fxstore.ingest.demo.pipeline import compile_network
 from fxstore.ingest.measure.runtime import run_pte
 
 warnings.filterwarnings("ignore")

@@ -53,7 +53,8 @@ def run_demo(store_path: str, page: Path, *, say: Say, out: Say) -> Run:
 
 
 def _record(store: Store, step: Say) -> Run:
-    from fxstore.ingest.demo import compile_network, demo_network
+    from fxstore.ingest.demo.network import demo_network
+    from fxstore.ingest.demo.pipeline import compile_network
 
     network, inputs = demo_network()
     with store.record("demo", model="DemoNet", strict=True) as recorder:

@@ -62,7 +62,8 @@ def demo_compile() -> Compiled:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from fxstore.ingest import adapters
-        from fxstore.ingest.demo import compile_network, demo_network
+        from fxstore.ingest.demo.network import demo_network
+        from fxstore.ingest.demo.pipeline import compile_network
         from fxstore.ingest.measure.values import capture_values
 
         network, inputs = demo_network()

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("executorch.exir")
 from torch import nn  # noqa: E402
 
-from fxstore.ingest.demo import compile_network  # noqa: E402
+from fxstore.ingest.demo.pipeline import compile_network  # noqa: E402
 from fxstore.ingest.measure import added_outputs  # noqa: E402
 
 ADDED = added_outputs.ADDED

@@ -25,7 +25,7 @@ def test_a_page_of_a_quantised_mobilenet_v2(browser: Any, tmp_path: Path) -> Non
 
     import fxstore
     from bench.models import ConvBn, InvertedResidual
-    from fxstore.ingest.demo import compile_network
+    from fxstore.ingest.demo.pipeline import compile_network
 
     widths = [
         (32, 16, 1, 1),
