@@ -42,14 +42,12 @@ def ports(pair: Pair) -> Iterator[Link]:
     for b in waiting:
         node, port = run.value(b)
         for link in pair.to_earlier.get(node, ()):
-            found, of_delegate = [link.src], _of_delegate(run, b)
-            if run.ports[link.src] > 1:
-                value = (link.src, port)
-                found = readers.get((value, of_delegate)) or readers.get((value, not of_delegate), [])
-                found = [a for a in found if run.shape[a] == run.shape[b]]
-                found = [a for a in found if run.name[a] == run.name[b]] or found[:1]
-            elif of_delegate:
-                found = readers.get(((link.src, 0), True), [])[:1] or found
+            value, of_delegate = (link.src, port if run.ports[link.src] > 1 else 0), _of_delegate(run, b)
+            found = readers.get((value, of_delegate)) or readers.get((value, not of_delegate), [])
+            found = [a for a in found if run.shape[a] == run.shape[b]]
+            found = [a for a in found if run.name[a] == run.name[b]] or found[:1]
+            if not found and run.ports[link.src] <= 1:
+                found = [link.src]
             yield from (_as_giver(run, link, a, b) for a in found)
 
 

@@ -200,9 +200,10 @@ def _by_operator(pair: Pair, ancestor: str, earlier: list[int], later: list[int]
 def _reader_of_port(run: Run, a: int, b: int) -> int:
     """Returns what stands for an operator of several outputs where ``b`` reads one: the ``getitem`` of that port."""
     giver, port = run.value(b)
-    if not run.selects_port(b) or run.ports[a] < 2 or run.ports[giver] != run.ports[a]:
+    if not run.selects_port(b) or run.ports[giver] != run.ports[a]:
         return a
-    return next((user for user in run.users[a] if run.port(user) == port and run.shape[user] == run.shape[b]), a)
+    readers = (user for user in run.users[a] if run.selects_port(user) and run.port(user) == port)
+    return next((reader for reader in readers if run.shape[reader] == run.shape[b]), a)
 
 
 def same_target(recorded: str, cited: str) -> bool:

@@ -488,6 +488,19 @@ def test_an_output_that_is_read_in_its_place_has_the_number_that_is_read() -> No
     assert linked.values("s0:getitem_1") == {"s0:call.1", "s1:call.1"}
 
 
+def test_what_reads_the_only_output_of_a_list_follows_the_operator() -> None:
+    before = graph(1, [
+        N("x", "placeholder", key="input:0"), N("cond", "cond", "x"), N("getitem", "getitem", "cond.0"),
+    ])  # fmt: skip
+    after = graph(2, [
+        N("x", "placeholder", key="input:0"), N("cond", "cond", "x", [(1, "cond")]),
+        N("getitem", "getitem", "cond.0", [(1, "cond")]),
+    ])  # fmt: skip
+    links = Linked(before, after).links()
+    assert ("s0:getitem", "s1:getitem") in links
+    assert ("s0:cond", "s1:getitem") not in links
+
+
 def test_contradictions_are_found() -> None:
     nodes = [
         N("x", "placeholder", key="input:0"),
