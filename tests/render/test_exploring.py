@@ -425,3 +425,17 @@ def test_deep_graphs_stand_in_columns_when_asked_for(open_page: Open) -> None:
     page.keyboard.press("w")
     assert extent(page) == (width, height)
     page.wait_for_function("() => !location.hash.includes('columns')")
+
+
+def test_colours_spread_over_the_values_alone_when_asked_and_the_address_keeps_it(open_page: Open) -> None:
+    page = open_page(page_model(3, STAGES[:3]), viewport=WIDE)
+    ticks = page.locator(".fx-ticks").first
+    assert "0.9999" in ticks.text_content()
+    page.get_by_role("button", name="relative").click()
+    assert page.evaluate("fxstore.compare.coloring.domain.anchored") is None
+    assert "≥0.999999" not in ticks.text_content()
+    page.wait_for_function("location.hash.includes('scale=relative')")
+    page.evaluate("location.hash = ''")
+    page.wait_for_function("fxstore.compare.coloring.domain.anchored === true")
+    page.evaluate("location.hash = '#scale=relative'")
+    page.wait_for_function("fxstore.compare.colorings.relative")

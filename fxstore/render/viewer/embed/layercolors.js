@@ -20,6 +20,7 @@ export class LayerColorings {
   #added = [];
   /** The one that fills the boxes. */
   current = 0;
+  relative = false;
 
   /** @param {import("../scene/scene.js").Scene} scene @param {import("./layers.js").LayerSet} layers */
   constructor(scene, layers) {
@@ -75,6 +76,8 @@ export class LayerColorings {
   }
 
   setRange() {}
+
+  setRelative() {}
 
   overlays() {
     return this.#added;
