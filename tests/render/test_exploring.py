@@ -434,8 +434,8 @@ def test_colours_spread_over_the_values_alone_when_asked_and_the_address_keeps_i
     page.get_by_role("button", name="relative").click()
     assert page.evaluate("fxstore.compare.coloring.domain.anchored") is None
     assert "≥0.999999" not in ticks.text_content()
-    page.wait_for_function("location.hash.includes('scale=relative')")
+    page.wait_for_function("() => location.hash.includes('scale=relative')")
     page.evaluate("location.hash = ''")
-    page.wait_for_function("fxstore.compare.coloring.domain.anchored === true")
+    page.wait_for_function("() => fxstore.compare.coloring.domain.anchored === true")
     page.evaluate("location.hash = '#scale=relative'")
-    page.wait_for_function("fxstore.compare.colorings.relative")
+    page.wait_for_function("() => fxstore.compare.colorings.relative")
