@@ -126,6 +126,7 @@ class Asking:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.pop(next(iter(self._known)), None)
             self._known[key] = self.rows_of(macro, *arguments)
+            self._current().forget()
         return self._known[key]
 
     def _read(self, query: str, params: Params | None, few: bool = False) -> pa.Table:

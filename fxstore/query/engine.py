@@ -184,6 +184,11 @@ class Engine:
         self._kept.forget()
         return [(str(name), str(kind)) for name, kind, *_ in columns]
 
+    def forget(self) -> None:
+        """Takes what the last statement asked for as not asked: it checked a name only."""
+        with self.lock:
+            self._kept.forget()
+
     def arrow(self, query: str, params: Any = None) -> pa.Table:
         """Runs one query, its rows not copied; the caller holds the lock and has checked the statement."""
         self._kept.take_in()
