@@ -204,7 +204,7 @@ def _beside(directory: Directory) -> Iterator[Problem]:
 
 
 # While others compact all the time, the next try meets what the last one found.
-_TRIES_COPYING: Final = 8
+_COPY_TRIES: Final = 8
 
 
 def private_copy(directory: Directory) -> Directory:
@@ -216,7 +216,7 @@ def private_copy(directory: Directory) -> Directory:
     catalog.refresh()
     copy = temporary()
     atexit.register(copy.remove)
-    for _ in range(_TRIES_COPYING):
+    for _ in range(_COPY_TRIES):
         damage = _copy(catalog, copy)
         if not damage or not catalog.refresh(again=True):  # compacted or collected while it was copied
             break

@@ -233,7 +233,7 @@ def _pairs(items: Iterable[object]) -> dict[str, object]:
 # value an input is as the attribute ``target``, and numbers an edge's output by the users of a value, not by its ports.
 
 
-_INPUTS_MODEL_EXPLORER_PYTORCH: Final = "inputs"
+_PYTORCH_INPUTS: Final = "inputs"
 _CLASS: Final = re.compile(r"((?:\w+\.|<locals>\.)*_*[^\W_]+)(?:_(.+))?")
 _ROLES: Final = {"p": "parameter", "b": "buffer", "c": "constant"}
 _NO_TARGET: Final = "None"
@@ -242,8 +242,8 @@ _GETITEM: Final = "getitem"
 
 def is_programs(rows: Sequence[Row]) -> bool:
     """Tells whether nodes were made by that adapter: each input has a target, and each module a class."""
-    inputs = [row for row in rows if row.get("namespace") == _INPUTS_MODEL_EXPLORER_PYTORCH]
-    places = {str(row.get("namespace") or "") for row in rows} - {_INPUTS_MODEL_EXPLORER_PYTORCH, ""}
+    inputs = [row for row in rows if row.get("namespace") == _PYTORCH_INPUTS]
+    places = {str(row.get("namespace") or "") for row in rows} - {_PYTORCH_INPUTS, ""}
     firsts = {place.partition("/")[0] for place in places}
     return (
         any(row.get("label") == "output" for row in rows)
@@ -268,7 +268,7 @@ class ProgramReader(Reader):
         return [self._node(super(ProgramReader, self)._any(row), row) for row in self.rows]
 
     def _node(self, node: Node, row: Row) -> Node:
-        if row.get("namespace") == _INPUTS_MODEL_EXPLORER_PYTORCH:
+        if row.get("namespace") == _PYTORCH_INPUTS:
             return self._input(node, attributes_of(row))
         label = member(row, "label", str)
         if label == "output":
