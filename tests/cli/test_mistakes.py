@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import logging
 import os
 import re
 import shlex
@@ -110,6 +112,33 @@ def test_no_mistake_reads_as_all_is_well() -> None:
             assert first.startswith("    ! fxstore.errors."), line
         assert "Traceback" not in printed
         assert tempfile.gettempdir() not in printed
+
+
+def test_an_agent_is_told_as_well(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fxstore.cli import mcp
+
+    monkeypatch.chdir(folder)
+    with fxstore.connect("store") as store:
+        tools = {tool.__name__: tool for tool in mcp._tools(store, 60.0, 1024)}
+        for asked in (tools["worst"]("cosin"), tools["sql"]("FROM worst('cosin')")):
+            assert json.loads(asked) == {
+                "error": "run 'tuesday' has no metric 'cosin'",
+                "hint": "did you mean 'cosine'?",
+            }
+        empty = json.loads(tools["sql"]("SELECT name FROM nodes WHERE stage = 'flaot'"))
+        assert empty["hint"] == "no stage is 'flaot': did you mean 'float'?"
+
+
+def test_the_log_says_what_to_do_once(caplog: pytest.LogCaptureFixture, folder: Path) -> None:
+    with fxstore.connect(":memory:") as store, store.record("r") as recorder:
+        recorder.stage("float", folder / "notes.xyz")
+    assert caplog.text.count("files that are read end in") == 1
+    with fxstore.connect(folder / "store") as store:
+        try:
+            store.worst("cosin")
+        except fxstore.FxstoreError:
+            logging.getLogger("mine").exception("it failed")
+    assert caplog.text.count("did you mean 'cosine'?") == 1
 
 
 def main() -> None:
