@@ -14,7 +14,7 @@ import fxstore
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")
 
-from fxstore.ingest.measure import qparams  # noqa: E402
+from fxstore.ingest.measure import memory_format  # noqa: E402
 from fxstore.ingest.measure.runtime import DeviceError, run_pte  # noqa: E402
 
 
@@ -71,13 +71,13 @@ def test_a_value_is_passed_in_the_layout_that_the_program_takes(last: bool) -> N
 def test_a_layout_is_an_order_of_axes_and_costs_no_value() -> None:
     x, y = inputs()
     for value, example in ((x, y), (y, x)):
-        laid = qparams.like(value, example)
+        laid = memory_format.like(value, example)
         assert laid.stride() == example.stride()
         assert torch.equal(laid, value)
-    assert qparams.like(x, x) is x
-    assert qparams.like(3, x) == 3
-    assert qparams.like(x, torch.ones(2)) is x
-    assert qparams.like(x.to_sparse(), y).layout == torch.sparse_coo
+    assert memory_format.like(x, x) is x
+    assert memory_format.like(3, x) == 3
+    assert memory_format.like(x, torch.ones(2)) is x
+    assert memory_format.like(x.to_sparse(), y).layout == torch.sparse_coo
 
 
 def test_what_the_runtime_refuses_says_where() -> None:

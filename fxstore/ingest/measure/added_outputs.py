@@ -25,7 +25,7 @@ from fxstore.ingest.executorch.attach import Attached
 from fxstore.ingest.executorch.etdump import Array
 from fxstore.ingest.executorch.runtime_values import Delegate, Key, dequantised, port_values
 from fxstore.ingest.export.snapshot import copied
-from fxstore.ingest.measure import qparams
+from fxstore.ingest.measure import memory_format
 from fxstore.ingest.measure.interpreter import to_array
 from fxstore.ingest.measure.runtime import DeviceError, run_delegates
 
@@ -271,7 +271,7 @@ def _inputs(job: _Job, executions: Sequence[Attached]) -> list[list[Any]]:
 def _tensor(array: Array | None, example: torch.Tensor) -> Any:
     if array is None:
         raise DeviceError(_UNTOLD)
-    return qparams.like(torch.from_numpy(np.array(array, order="C")).to(example.dtype), example)
+    return memory_format.like(torch.from_numpy(np.array(array, order="C")).to(example.dtype), example)
 
 
 def _keep(

@@ -228,11 +228,11 @@ def dumped(program: Any, inputs: Sequence[Sequence[Any]], given: Given) -> Dump:
         program: An ``ExecutorchProgramManager``.
         inputs: The flat inputs of each sample; they are passed as the program lays them out in memory.
     """
-    from fxstore.ingest.measure import qparams
+    from fxstore.ingest.measure import memory_format
     # MERGED
 
-    places = qparams.examples(program.exported_program(given.method))
-    laid = [[qparams.like(*pair) for pair in zip(one, places, strict=True)] for one in inputs]
+    places = memory_format.examples(program.exported_program(given.method))
+    laid = [[memory_format.like(*pair) for pair in zip(one, places, strict=True)] for one in inputs]
     groups: list[list[Any]] = []
     for sample, flat in zip(given.samples, laid, strict=True):
         if sample.continues and groups:
