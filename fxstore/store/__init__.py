@@ -5,7 +5,7 @@ from fxstore.store.catalog import Catalog
 from fxstore.store.collection import Collected, collect
 from fxstore.store.compaction import GRACE_S, Compacted, compact
 from fxstore.store.directory import MEMORY, RELATIONS, Directory, may_write, open_directory, unreadable
-from fxstore.store.merge import Merged, merge
+from fxstore.store.merging import Merged, merge
 from fxstore.store.publishing import write_run
 from fxstore.store.runs import CommittedRun
 from fxstore.store.runs import add as add_tags

@@ -167,7 +167,7 @@ def test_a_device_graph_and_its_trace_are_a_run(outside: Path) -> None:
         found = store.sql("SELECT role, op_type, dtype, shape, backend FROM nodes WHERE name = 'split_2'").fetchall()
         assert found == [("op", "split", "uint8", ["1", "2"], "QNN")]
         assert store.sql("SELECT DISTINCT text FROM metrics WHERE metric = 'soc'").fetchall() == [("sm8650",)]
-        assert [(row[2], row[5]) for row in store.sql(WORST).fetchall()] == [("fc_1", 3500.0)]
+        assert [(row[2], row[5]) for row in store.sql(WORST).fetchall()] == [("fc_1", 3000.0)]
         reasons = store.sql("SELECT reasons FROM coverage JOIN overlays USING (overlay_id) WHERE name = 'trace'")
         assert reasons.fetchall() == [({"no data": 1, "not run on the device": 1},)]
         assert store.sql("SELECT versions['qnn'] FROM runs").fetchall() == [("2.29",)]

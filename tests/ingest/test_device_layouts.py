@@ -126,5 +126,6 @@ def test_an_input_that_a_trace_was_not_made_with_is_where_the_error_starts(tmp_p
     with fxstore.connect(":memory:") as store:
         for given, wanted in ((x, []), (x + 1, [("x", 1.0)])):
             run_ = store.ingest(stages, etdump=tmp_path / "a.etdp", debug_buffer=tmp_path / "a.bin", inputs=[(given,)])
-            found = store.first_bad("max_abs", 1e-3, run=run_.run_id).fetchall()
-            assert [(row[2], pytest.approx(row[3], rel=1e-5)) for row in found if not row[-1]] == wanted
+            found = store.first_bad("max_abs", 1e-3, run=run_.run_id).arrow().to_pylist(maps_as_pydicts="lossy")
+            starts = [(row["name"], pytest.approx(row["value"], rel=1e-5)) for row in found if not row["path"]]
+            assert starts == wanted

@@ -220,8 +220,8 @@ def test_very_large_and_very_small_values_neither_overflow_nor_vanish() -> None:
 def test_numbers_do_not_depend_on_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     reference, value = noise((7, 11)), noise((7, 11), 1)
     whole = compare(reference, value, ALL)
-    for name in ("moments._CHUNK", "blocks.BLOCK", "blocks._ROW"):
-        monkeypatch.setattr(f"fxstore.metrics.{name}", 10 if name != "blocks._ROW" else 3)
+    for name in ("_CHUNK", "BLOCK", "_ROW"):
+        monkeypatch.setattr(f"fxstore.metrics.moments.{name}", 10 if name != "_ROW" else 3)
     parts = compare(reference.T.copy().T, value, ALL)
     for name in ALL:
         assert parts[name].value == pytest.approx(whole[name].value, rel=1e-12)

@@ -17,7 +17,7 @@ from fxstore.records import RunRecord
 from fxstore.store import Catalog, Directory, open_directory, verify, write_run
 from fxstore.store.collection import collect
 from fxstore.store.compaction import compact
-from fxstore.store.merge import merge
+from fxstore.store.merging import merge
 from fxstore.store.runs import add
 from tests.store.faults import faults
 from tests.store.records import chain, graph, metric, node, overlay, run

@@ -27,13 +27,13 @@ ALL: list[str] = [
     "SELECT * FROM overlays ORDER BY ALL",
     "SELECT * FROM coverage ORDER BY run_id, overlay_id, stage",
     "SELECT run_id, count(*) FROM nodes GROUP BY ALL ORDER BY ALL",
-    "SELECT * FROM history('edge', 'relu_1', 'cosine')",
 ]
 
 
-def answers(store: Store) -> list[str]:
-    """Rows as text, since NaN is not equal to itself."""
+def answers(store: Store, run: str = "tiny") -> list[str]:
+    """Rows as text, since NaN is not equal to itself; ``run`` is one with an edge stage."""
     asked = [repr(store.sql(query).fetchall()) for query in ALL]
+    asked.append(repr(store.history("edge", "relu_1", "cosine", run=run).fetchall()))
     asked += [repr(store.worst("cosine", run=run.run_id).fetchall()) for run in store.committed_runs()]
     return asked
 

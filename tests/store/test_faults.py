@@ -21,7 +21,7 @@ from fxstore.errors import FxstoreError, StoreError
 from fxstore.store import Catalog, Directory, manifest, open_directory, verify, write_run
 from fxstore.store.collection import collect
 from fxstore.store.compaction import compact
-from fxstore.store.merge import merge
+from fxstore.store.merging import merge
 from fxstore.store.runs import add
 from tests.store import killing
 from tests.store.faults import faults

@@ -11,7 +11,7 @@ import pytest
 
 from fxstore import Store, connect
 from fxstore.errors import StoreError, UsageError
-from fxstore.store import merge, publishing, write_run
+from fxstore.store import merging, publishing, write_run
 from tests.query.conftest import tiny
 from tests.store.test_compacting import answers
 from tests.store.test_store import files, small_run
@@ -36,14 +36,14 @@ def there(tmp_path: Path) -> Store:
 
 @pytest.mark.parametrize("compacted", [False, True])
 def test_every_answer_comes_along(here: Store, there: Store, compacted: bool) -> None:
-    expected = answers(there)
+    expected = answers(there, "three")
     if compacted:
         there.compact(grace=0)
     done = here.merge(there.path)
     assert (len(done.runs), done.known, done.tags) == (4, 0, 1)
     assert not here.verify().problems
     shutil.rmtree(here.directory.run(here.existing_run("ours").run_id))
-    assert answers(here) == expected
+    assert answers(here, "three") == expected
     assert here.existing_run("two").tags == {"soc": "s1", "green": "true"}
 
 
@@ -162,14 +162,14 @@ def test_a_store_that_is_written_and_compacted_meanwhile(here: Store, there: Sto
 
 
 def test_two_merges_of_one_store_at_once(here: Store, there: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = merge._copy_contents
+    copy = merging._copy_contents
 
     def other(*arguments: object) -> None:
         monkeypatch.undo()
         here.merge(there)
         copy(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(merge, "_copy_contents", other)
+    monkeypatch.setattr(merging, "_copy_contents", other)
     assert len(here.merge(there).runs) == 0
     assert len(here.runs()) == 5
     assert len(here.sql("SELECT DISTINCT run_id FROM metrics")) == 5

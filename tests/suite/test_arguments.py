@@ -42,6 +42,7 @@ WRONG = {
 def _others_are_not_silenced() -> Iterator[None]:
     """Some scripts turn warnings and logging off."""
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of what the scripts import, whoever imports it first
         yield
     logging.disable(logging.NOTSET)
 
