@@ -111,7 +111,7 @@ def test_a_store_without_segments_and_with_a_manifest(tmp_path: Path, there: str
         upload(local, there)
         with connect(there) as store:
             assert [run.name for run in store.committed_runs()] == ["run-0", "run-1", "run-2"]
-            assert answers(store)[0] == answers(local)[0]
+            assert answers(store, "run-0") == answers(local, "run-0")
 
 
 def test_it_is_merged_from(local: Store, url: str, tmp_path: Path) -> None:
