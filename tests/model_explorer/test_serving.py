@@ -125,7 +125,9 @@ def verb(tmp_path: Path, *options: str) -> Iterator[str]:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     arguments = ["model-explorer", "tiny", "--store", str(tmp_path / "store"), "--no-open", *options]
-    code = f"import sys; from fxstore.cli import main; main({arguments!r})"
+    # A shell that starts the tests in the background makes its children ignore the interrupt.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += f"from fxstore.cli import main; main({arguments!r})"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "TMPDIR": str(temporary)},
