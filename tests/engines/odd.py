@@ -68,6 +68,7 @@ def night(number: int, *, values: tuple[float | None, ...] = NUMBERS, texts: tup
     categories = [metric(f"last:{name}", "part", None, text=name, status="ok") for name in names[::2]]
     saved = [metric(f"first:{names[0]}", "saved_bytes", 32.0),
              metric(f"first:{names[0]}", "new_bytes", 0.0, text=f"view of {names[-1]}")]  # fmt: skip
+    prompts = [{**metric("", "sample_name", None, text=text, status="ok"), "sample": i} for i, text in enumerate(texts)]
     costs = [metric(f"first:{names[-1]}", "flops", 64.0)]
     made = run(
         {"first": first, "last": [last, inner]},
@@ -79,7 +80,7 @@ def night(number: int, *, values: tuple[float | None, ...] = NUMBERS, texts: tup
         unmatched=[("last:lone", "first", text) for text in texts],
         ancestors=[("last", 0, f"first:{names[0]}")],
         overlays=[
-            overlay("accuracy", [*measured, metric("", "load_ms", 3.0)]),
+            overlay("accuracy", [*measured, metric("", "load_ms", 3.0), *prompts]),
             overlay("of its own", scoped),
             overlay("device", times, "latency", "lower"),
             overlay("parts", categories, "category", None),
