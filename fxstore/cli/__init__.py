@@ -62,12 +62,13 @@ class _Verbs(click.Group):
         "trace": "questions",
         "validate": "validate",
         "verify": "maintain",
+        "why": "questions",
         "worst": "questions",
     }
 
     sections: ClassVar = {
         "Take in": ["demo", "ingest", "measure", "tag", "adapters"],
-        "Numbers": ["worst", "first-bad", "stage-errors", "history", "first-broken", "fallback"],
+        "Numbers": ["why", "worst", "first-bad", "stage-errors", "history", "first-broken", "fallback"],
         "Counterparts": ["sync", "trace"],
         "Graphs": [
             "match", "ancestors", "descendants", "between", "shortest-path", "common-ancestors", "neighbourhood",

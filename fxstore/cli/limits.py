@@ -20,6 +20,8 @@ _ENTRY: Final = "from fxstore.cli.limits import main; main()"
 _ARGUMENTS: Final = "fxstore.arguments"
 # What the process gets to put away what it has half written.
 _GRACE_S: Final = 1.0
+_TRIPPED: Final = 3
+"""Exit code of a gate that has tripped: an answer, no failure."""
 
 options = (
     click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which it is ended."),
@@ -69,19 +71,43 @@ def memory_mb() -> int | None:
     return found.memory_mb if found is not None else None
 
 
+def output(arguments: list[str], timeout: float | None, memory: int | None) -> str:
+    """Runs a verb within limits and returns what it writes to standard output.
+
+    Raises:
+        QueryError: It fails, with its own words, or goes beyond a limit.
+    """
+    code, out, err = _ran(arguments, timeout, memory, subprocess.PIPE)
+    if code not in (0, _TRIPPED):
+        lines = err.decode("utf-8", "replace").strip().splitlines() or [f"it ended with code {code}"]
+        with suppress(ValueError, KeyError, TypeError):
+            told = json.loads(lines[-1])
+            raise QueryError(str(told["error"]), hint=told["hint"])
+        first = next((i for i, line in enumerate(lines) if line.startswith("fxstore: ")), 0)
+        raise QueryError(
+            lines[first].removeprefix("fxstore: "), hint=" ".join(" ".join(lines[first + 1 :]).split()) or None
+        )
+    return out.decode("utf-8", "replace")
+
+
 def _run(arguments: list[str], timeout: float | None, memory: int | None) -> int:
-    said = json.dumps({"arguments": arguments, "memory_mb": memory})
     sys.stdout.flush()
-    with subprocess.Popen([sys.executable, "-c", _ENTRY, said]) as process:
+    return _ran(arguments, timeout, memory, None)[0]
+
+
+def _ran(arguments: list[str], timeout: float | None, memory: int | None, pipe: int | None) -> tuple[int, bytes, bytes]:
+    """Runs a verb in a process of its own, and returns its exit code and what it wrote to pipes."""
+    said = json.dumps({"arguments": arguments, "memory_mb": memory})
+    with subprocess.Popen([sys.executable, "-c", _ENTRY, said], stdout=pipe, stderr=pipe) as process:
         try:
-            code = process.wait(timeout)
+            out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             _end(process)
             raise QueryError(f"it took longer than {timeout:g} s", hint="ask for less, or raise the limit") from None
-    if code < 0:
+    if process.returncode < 0:
         limit = f" of {memory} MB" if memory else ""
         raise QueryError(f"its process died; it may have gone beyond the memory limit{limit}", hint="raise the limit")
-    return code
+    return process.returncode, out or b"", err or b""
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -283,3 +283,24 @@ def stage_errors(store: Store, **asked: Any) -> Result:
 def same_operator(store: Store, operator: str) -> Result:
     """Lists the nodes with OPERATOR in the newest run of each model."""
     return store.same_operator(operator)
+
+
+@click.command(cls=limits.Limited)
+@limits.limited
+@options.store
+@click.argument("run", required=False)
+@click.option("--base", metavar="RUN", help="Compare with this run; default: the last one in which the node was good.")
+@click.option("--metric", help="Judge by this metric; default: sqnr, else cosine.")
+@click.option("--threshold", type=float, help="Worst value that still counts as good; default: sqnr 20, cosine 0.99.")
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
+def why(
+    store_path: str, run: str | None, base: str | None, metric: str | None, threshold: float | None, form: str
+) -> None:
+    """Say in a few sentences what is wrong with RUN (default: the latest), where it starts and what is not known.
+
+    Example: fxstore why nightly --base release --metric cosine --threshold 0.999
+    """
+    with options.opened(store_path) as store:
+        found = store.why(run, base, metric=metric, threshold=threshold)
+    click.echo(found.caption, err=True)
+    click.echo(found.json() if form == "json" else "\n".join(f"{one}" for one in found.sentences))

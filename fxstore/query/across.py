@@ -10,6 +10,7 @@ from fxstore.query.result import Result
 
 if TYPE_CHECKING:
     from fxstore.query.gates.check import Check
+    from fxstore.query.why import Verdict
 
 
 class Store(session.Store):
@@ -55,6 +56,43 @@ class Store(session.Store):
         from fxstore.query.gates.check import evaluate
 
         return evaluate(self, base, head, [rules] if isinstance(rules, str) else rules)
+
+    def why(
+        self,
+        run: str | None = None,
+        base: str | None = None,
+        *,
+        metric: str | None = None,
+        threshold: float | None = None,
+    ) -> Verdict:
+        """Returns the verdict on a run in a few sentences, and the facts that they rest on.
+
+        It names the stage that introduced an error, the node and line where it starts, whether it reaches the output,
+        what later stages and the device add, what runs outside of every backend, and what was not measured.
+
+        Args:
+            run: Id or name; default: the latest complete run.
+            base: Run to compare that node with; default: the newest earlier run of the model in which it was good.
+            metric: Accuracy metric to judge by; default: sqnr, else the first of snr, cosine, psnr, mismatch and
+                max_rel that the run has.
+            threshold: Worst value that still counts as good, in the metric's unit; default: 20 dB for sqnr, snr and
+                psnr, 0.99 for cosine, 0.01 for mismatch, 0.1 for max_rel.
+
+        Raises:
+            QueryError: There is no such run or metric, or no metric of the run has a default threshold.
+            UsageError: The metric has no default threshold, and none is given.
+
+        Example:
+            >>> import fxstore
+            >>> with fxstore.connect(":memory:") as store:
+            ...     store.why()
+            Traceback (most recent call last):
+            ...
+            fxstore.errors.QueryError: the store has no run
+        """
+        from fxstore.query.why import verdict
+
+        return verdict(self, run, base, metric, threshold)
 
     def op_counts(self, run: str | None = None, stage: str | None = None) -> Result:
         """Returns how often each operator stands in each stage of a run; SQL has all runs in ``operators``.

@@ -151,7 +151,9 @@ class Limited:
         def ask(*arguments: Any, **named: Any) -> Result:
             answer = _Answer(lambda: fetch(self._path, question, arguments, named, *self._limits))
             given = [*map(literal, arguments), *(f"{name} := {literal(value)}" for name, value in named.items())]
-            shown = str(arguments[0]) if question == "sql" else f"{question}({', '.join(given)})"
+            shown = f"{question}({', '.join(given)})"
+            if question == "sql":
+                shown = str(arguments[0] if arguments else named.get("query"))
             told = Result(
                 shown,
                 lambda: answer.said[0],

@@ -16,7 +16,7 @@ import click
 import pyarrow.parquet as pq
 import pytest
 
-from fxstore import Store, connect
+from fxstore import Store, __version__, connect
 from fxstore.cli import fxstore
 from fxstore.cli import run as command
 from fxstore.errors import QueryError, UsageError
@@ -256,13 +256,16 @@ def test_an_agent_asks_over_standard_input_and_output(place: Path) -> None:
     mcp = pytest.importorskip("mcp", reason="the agents' server needs the extra mcp")
     anyio = pytest.importorskip("anyio")
     code = "from fxstore.cli import main; main()"
-    server = mcp.StdioServerParameters(command=sys.executable, args=["-c", code, "mcp", "--store", str(place)])
+    server = mcp.StdioServerParameters(
+        command=sys.executable, args=["-c", code, "mcp", "--timeout", "5", "--store", str(place)]
+    )
 
     async def ask() -> dict[str, Any]:
         answers = {}
         async with mcp.Client(server) as client:
             listed = {tool.name for tool in (await client.list_tools()).tools}
-            assert listed == {"schema", "sql", "worst", "sync", "trace", "diff", "compare"}
+            assert listed == QUESTIONS - {"run_diff"} | {"diff", "schema", "why", "check", "compare"}
+            assert client.server_info.version == __version__
             for key, tool, arguments in (
                 ("worst", "worst", {"metric": "cosine"}),
                 ("sql", "sql", {"query": "SELECT count(*) AS n FROM runs"}),
@@ -272,8 +275,18 @@ def test_an_agent_asks_over_standard_input_and_output(place: Path) -> None:
                 ("trace", "trace", {"stage": "float", "node": "conv2d"}),
                 ("diff", "diff", {"base": "tiny", "head": "other"}),
                 ("page", "compare", {"query": "FROM worst('cosine')"}),
+                ("first", "first_bad", {"metric": "cosine", "threshold": 0.5}),
+                ("why", "why", {"run": "tiny"}),
+                ("check", "check", {"base": "tiny", "head": "other", "rules": ["cosine >= 0.1"]}),
+                ("no rule", "check", {"base": "tiny", "head": "other", "rules": ["cosine"]}),
+                ("no run", "why", {"run": "tinny"}),
+                ("endless", "sql", {"query": "SELECT count(*) FROM range(100000) a, range(100000) b, range(1000) c"}),
+                ("after", "runs", {}),
             ):
-                answers[key] = json.loads((await client.call_tool(tool, arguments)).content[0].text)
+                told = await client.call_tool(tool, arguments)
+                assert told.is_error == (key in ("refused", "no rule", "no run", "endless")), told
+                text = told.content[0].text
+                answers[key] = json.loads(text[text.index("{") :] if told.is_error else text)
         return answers
 
     with ThreadPoolExecutor() as threads:  # a browser of other tests may run a loop in this one
@@ -287,3 +300,10 @@ def test_an_agent_asks_over_standard_input_and_output(place: Path) -> None:
     assert said["trace"]["row_count"] >= 2
     assert (said["diff"]["counts"], said["diff"]["rows"]) == ({"same": 10}, [])
     assert Path(said["page"]["path"]).stat().st_size == said["page"]["bytes"]
+    assert [row["name"] for row in said["first"]["rows"]] == ["relu_1"]
+    assert (said["why"]["level"], said["why"]["stage"]) == ("bad", "edge")
+    assert [row["state"] for row in said["check"] if row["name"] == "relu_1"] == ["tripped"]
+    assert "cosine" in said["no rule"]["error"]
+    assert said["no run"] == {"error": "no run 'tinny' in this store", "hint": "did you mean 'tiny'?"}
+    assert "took longer than 5 s" in said["endless"]["error"]
+    assert said["after"]["row_count"] == 2
