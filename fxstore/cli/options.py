@@ -96,13 +96,15 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
 
 def show(result: Result, form: str | None, page: Path | None, force: bool) -> None:
     """Writes a result to standard output, and its page to a file."""
-    from fxstore.query.text import write
+    from fxstore.query.text import visible, write
 
     if page is not None and page.exists() and not force:
         raise UsageError(f"{page} exists", hint="pass -f to overwrite it")
     style = form or ("box" if sys.stdout.isatty() else "csv")
     if page is not None:
         result.nids()
+    if result.caption is not None and style != "box":
+        click.echo(visible(result.caption.text), err=True)
     write(result, sys.stdout, style)
     sys.stdout.flush()
     if result.coverage is not None and style != "box":

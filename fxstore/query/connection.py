@@ -13,6 +13,7 @@ import numpy as np
 
 from fxstore.errors import QueryError, StoreError
 from fxstore.query import guard, library
+from fxstore.query.caption import Caption
 from fxstore.query.engine import Engine
 from fxstore.query.hints import literal
 from fxstore.query.result import NODE_IS_LAST, Coverage, KnownNodes, Result
@@ -175,7 +176,14 @@ class Asking:
         params |= given
         coverage = f"FROM _coverage_of_{macro}({arguments})" if macro in guard.RANKINGS else None
         checked = guard.Checked(f"FROM {macro}({arguments})", coverage, tuple(params), gives_few=True)
-        return self._result(checked, params, f"FROM {macro}({shown})")
+        asked = dict(zip(library.parameters(macro), required, strict=False)) | given
+        return self._result(
+            checked, params, f"FROM {macro}({shown})", caption=lambda table: self._caption(macro, asked, table)
+        )
+
+    def _caption(self, macro: str, asked: Mapping[str, object], table: pa.Table) -> Caption | None:
+        """Returns the line over the answer of a macro."""
+        return None
 
     def _check_call(self, macro: str, asked: Mapping[str, object]) -> None:
         """Raises where an argument of a macro names what this store has not."""
@@ -194,6 +202,7 @@ class Asking:
         params: Params | None,
         shown: str,
         why_empty: Callable[[], str | None] = lambda: None,
+        caption: Callable[[pa.Table], Caption | None] = lambda table: None,
     ) -> Result:
         return self._finished(
             Result(
@@ -203,6 +212,7 @@ class Asking:
                 lambda: self._coverage(checked, params),
                 checked.unnamed,
                 why_empty,
+                caption,
             )
         )
 

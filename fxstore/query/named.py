@@ -9,9 +9,12 @@ from fnmatch import fnmatchcase
 from numbers import Integral, Real
 from typing import Any, Final
 
+import pyarrow as pa
+
 from fxstore.errors import QueryError, UsageError
 from fxstore.query import hints, library
 from fxstore.query.calls import UNKNOWN
+from fxstore.query.caption import Caption, caption_of
 from fxstore.query.connection import Asking
 from fxstore.query.hints import literal
 from fxstore.store import CommittedRun
@@ -90,6 +93,15 @@ class Named(Asking):
         for name in takes:
             if asked.get(name) is not UNKNOWN:
                 self._check_in(self.existing_run(asked.get(name)), macro, known)  # type: ignore[arg-type]
+
+    def _caption(self, macro: str, asked: Mapping[str, object], table: pa.Table) -> Caption | None:
+        takes = library.parameters(macro)
+        run = self.existing_run(asked.get("run")) if "run" in takes else None  # type: ignore[arg-type]
+        if run is None and (of_nid := next((asked[name] for name in _NODES if name in asked), None)) is not None:
+            run = self._current().catalog.runs.get(f"{int(of_nid) >> ORDINAL_BITS:08x}")  # type: ignore[call-overload]
+        return caption_of(
+            macro, asked, run, table, lambda: self.rows_of("_metrics_of", run.run_id).to_pylist() if run else []
+        )
 
     def _check_in(self, run: CommittedRun, macro: str, asked: Mapping[str, Any]) -> None:
         """Raises where a run has not what it is asked for."""

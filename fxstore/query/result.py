@@ -17,6 +17,7 @@ import pyarrow as pa
 from fxstore import schema, tables
 from fxstore.errors import FxstoreError, QueryError
 from fxstore.query import text
+from fxstore.query.caption import Caption
 from fxstore.query.engine import Engine
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 NODE: Final = "node of the row"
 """Name of the column that is added last."""
+NID: Final = "nid"
 NODE_IS_LAST: Final = b"fxstore.node"
 """Key of a table's metadata where that column was added."""
 TO_ANY: Final = "add nid to the SELECT (or src_nid, list(nid), any_value(nid))"
@@ -189,6 +191,7 @@ class Result:
         cover: Callable[[], Coverage | None] = lambda: None,
         unnamed: str | None = None,
         why_empty: Callable[[], str | None] = lambda: None,
+        caption: Callable[[pa.Table], Caption | None] = lambda table: None,
     ) -> None:
         self.query = query
         self._fetch = fetch
@@ -196,6 +199,7 @@ class Result:
         self._cover = cover
         self._unnamed = unnamed
         self._why_empty = why_empty
+        self._caption = caption
 
     def rows_from(self, table: pa.Table) -> None:
         """Takes rows that need no statement."""
@@ -236,6 +240,11 @@ class Result:
         """Why an empty answer may be empty, such as a name in a condition that nothing has; else None."""
         return None if len(self) else self._why_empty()
 
+    @cached_property
+    def caption(self) -> Caption | None:
+        """What the answer is about (run, overlay, scope, metric, sample, threshold); None for an SQL statement's."""
+        return self._caption(self._table)
+
     def arrow(self) -> pa.Table:
         """Returns the rows as an Arrow table."""
         return self._table
@@ -272,12 +281,33 @@ class Result:
         return self._rows[0] if self._rows else None
 
     def show(self, file: TextIO | None = None) -> None:
-        """Prints the rows as a box, and the coverage under it."""
-        print(text.box(self.columns, self._rows), file=file)
+        """Prints the caption, the rows as a box without the columns that the caption says, and the coverage."""
+        if self.caption is not None:
+            print(text.visible(self.caption.text), file=file)
+        columns, rows = self._shown()
+        print(text.box(columns, rows, keep_last=columns[-1:] == [NID]), file=file)
         if self.coverage is not None:
             print(self.coverage, file=file)
         if self.hint is not None:
             print(self.hint, file=file)
+
+    def _shown(self) -> tuple[list[str], Sequence[Row]]:
+        """Returns the columns and rows that people see.
+
+        Of a question's answer, what is the same in every row stands in the caption, overlays that differ beside their
+        values, and nids last. An SQL statement's columns are those that were asked for.
+        """
+        if self.caption is None:
+            return self.columns, self._rows
+        names = [name for name in self.columns if name not in self.caption.constant]
+        if "overlay" in names and "value" in names:
+            names.remove("overlay")
+            names.insert(names.index("value") + 1, "overlay")
+        if NID in names:
+            names.remove(NID)
+            names.append(NID)
+        kept = [self.columns.index(name) for name in names]
+        return [self.columns[place] for place in kept], [tuple(row[place] for place in kept) for row in self._rows]
 
     def compare(self, **options: Any) -> Page:
         """Returns the page with the nodes that the result names highlighted; options as in ``Store.compare``.
@@ -302,7 +332,8 @@ class Result:
         return self._table.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
-        return text.html_table(self.columns, self._rows)
+        columns, rows = self._shown()
+        return text.html_table(columns, rows, caption=self.caption.text if self.caption is not None else "")
 
     @cached_property
     def node_columns(self) -> list[str]:

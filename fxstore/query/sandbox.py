@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from fxstore.errors import FxstoreError, QueryError, UsageError
+from fxstore.query.caption import Caption
 from fxstore.query.hints import literal
 from fxstore.query.result import NODE_IS_LAST, Coverage, KnownNodes, Result
 
@@ -30,6 +31,8 @@ _ENTRY: Final = "from fxstore.query.sandbox import main; main()"
 # What the process itself needs beside the query.
 _OWN_MB: Final = 1024
 _HINT: Final = "ask for less, or raise the limit"
+Told = tuple[pa.Table, Coverage | None, Caption | None, str | None]
+"""Rows, coverage, caption and hint of an answer."""
 
 
 def fetch(
@@ -39,8 +42,8 @@ def fetch(
     named: Mapping[str, Any],
     timeout: float | None,
     memory_mb: int | None,
-) -> tuple[pa.Table, Coverage | None, str | None]:
-    """Returns the rows, coverage and hint of a question to the store at a path, asked within limits in another process.
+) -> Told:
+    """Asks a question to the store at a path within limits, in another process.
 
     Args:
         question: Name of the store's method, with its arguments after it.
@@ -64,9 +67,15 @@ def fetch(
     if done.returncode == 0:
         with pa.ipc.open_stream(done.stdout) as reader:
             table = reader.read_all()
-        coverage, hint = json.loads((table.schema.metadata or {}).get(_COVERAGE, b"[null, null]"))
+        coverage, caption, hint = json.loads((table.schema.metadata or {}).get(_COVERAGE, b"[null, null, null]"))
         kept = {NODE_IS_LAST: b""} if NODE_IS_LAST in (table.schema.metadata or {}) else None
-        return table.replace_schema_metadata(kept), coverage and Coverage(**coverage), hint
+        table = table.replace_schema_metadata(kept)
+        return (
+            table,
+            coverage and Coverage(**coverage),
+            caption and Caption(caption["text"], tuple(caption["constant"])),
+            hint,
+        )
     raise _error(done.stderr.decode("utf-8", "replace"), memory_mb)
 
 
@@ -100,7 +109,8 @@ def _answer(path: str, question: str, arguments: list[Any], named: dict[str, Any
         if memory_mb is not None:
             bound_memory(memory_mb)
         result: Result = getattr(store, question)(*arguments, **named)
-        coverage = json.dumps([result.coverage and asdict(result.coverage), result.hint])
+        told = [result.coverage, result.caption]
+        coverage = json.dumps([*(one and asdict(one) for one in told), result.hint])
         table = result.fetched
         return table.replace_schema_metadata({**(table.schema.metadata or {}), _COVERAGE: coverage})
 
@@ -159,7 +169,8 @@ class Limited:
                 lambda: answer.said[0],
                 self._known_nodes,
                 lambda: answer.said[1],
-                why_empty=lambda: answer.said[2],
+                why_empty=lambda: answer.said[3],
+                caption=lambda table: answer.said[2],
             )
             return self._finished(told)
 
@@ -169,9 +180,9 @@ class Limited:
 class _Answer:
     """Rows and coverage of one question, asked once."""
 
-    def __init__(self, fetch: Callable[[], tuple[pa.Table, Coverage | None, str | None]]) -> None:
+    def __init__(self, fetch: Callable[[], Told]) -> None:
         self._fetch = fetch
 
     @cached_property
-    def said(self) -> tuple[pa.Table, Coverage | None, str | None]:
+    def said(self) -> Told:
         return self._fetch()

@@ -28,6 +28,8 @@ FORMATS: Final = ("box", "csv", "json", "jsonl", "markdown", "arrow", "parquet")
 _SHOWN_ROWS: Final = 40
 _LEAST_WIDTH: Final = 6
 _PATH: Final = re.compile(r"(?:[A-Za-z]:)?[/\\][!-~]+")
+_NAME: Final = re.compile(r"[\w.:]+", re.A)
+_TAIL: Final = 10  # of a cut name: default_27 tells it from default_26
 _READABLE_WIDTH: Final = 16
 _SHORT_NUMBER: Final = 5
 _FLOAT_WIDTHS: Final = (8, 12)  # 0.999918, -1.23457e-05
@@ -63,16 +65,25 @@ def _plain(value: object) -> object:
     return value
 
 
-def box(columns: Sequence[str], rows: Rows, width: int | None = None, most_rows: int = _SHOWN_ROWS) -> str:
+def box(
+    columns: Sequence[str],
+    rows: Rows,
+    width: int | None = None,
+    most_rows: int = _SHOWN_ROWS,
+    keep_last: bool = False,
+) -> str:
     """Returns a table in a frame, cut to the terminal's width and to ``most_rows``; control characters are escaped.
 
     Where not all columns fit, those without any value go first, then the last ones; a line below names them.
+
+    Args:
+        keep_last: Never leave out the last column.
     """
     width = width or shutil.get_terminal_size((160, 24)).columns
     shown = rows[:most_rows]
     needs = [_need(name, [row[i] for row in shown]) for i, name in enumerate(columns)]
-    kept, left_out = _choose(needs, shown, width)
-    heads = [_visible(columns[i]) for i in kept]
+    kept, left_out = _choose(needs, shown, width, keep_last)
+    heads = [visible(columns[i]) for i in kept]
     if not heads:
         return "(no columns)"
     cells = [[cell(row[i]) for i in kept] for row in shown]
@@ -87,7 +98,7 @@ def box(columns: Sequence[str], rows: Rows, width: int | None = None, most_rows:
     elif not rows:
         lines.append("no rows")
     if left_out:
-        lines.append(f"columns not shown: {', '.join(_visible(columns[i]) for i in left_out)}")
+        lines.append(f"columns not shown: {', '.join(visible(columns[i]) for i in left_out)}")
     return "\n".join(lines)
 
 
@@ -98,15 +109,16 @@ def _need(name: str, values: Sequence[object]) -> int:
         texts = next((width for width in _FLOAT_WIDTHS if _SHORT_NUMBER < texts <= width), texts)
     elif any(isinstance(value, int) and abs(value) > _SMALL for value in values):
         texts = max(texts, _ID_WIDTH)
-    return max(_width(_visible(name)), texts)
+    return max(_width(visible(name)), texts)
 
 
-def _choose(needs: Sequence[int], rows: Rows, width: int) -> tuple[list[int], list[int]]:
+def _choose(needs: Sequence[int], rows: Rows, width: int, keep_last: bool) -> tuple[list[int], list[int]]:
     """Returns the places of the columns that can be read at that width, and of the others."""
     least = [min(_READABLE_WIDTH, need) + 3 for need in needs]
     kept = list(range(len(needs)))
     empty = [i for i in kept if all(row[i] is None or row[i] in ("", {}, []) for row in rows)]
-    for i in [*reversed(empty), *reversed(range(1, len(needs)))]:
+    last = len(needs) - 1
+    for i in [*reversed(empty), *(i for i in reversed(range(1, len(needs))) if not (keep_last and i == last))]:
         if sum(least[j] for j in kept) + 1 <= width:
             break
         if i in kept:
@@ -123,10 +135,10 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return _number(value) if math.isfinite(value) else str(json_value(value))
     if isinstance(value, dict):
-        return _visible(", ".join(f"{key}: {cell(item)}" for key, item in value.items()))
+        return visible(", ".join(f"{key}: {cell(item)}" for key, item in value.items()))
     if isinstance(value, list | tuple):
-        return _visible("[" + ", ".join(cell(item) for item in value) + "]")
-    return _visible(str(value))
+        return visible("[" + ", ".join(cell(item) for item in value) + "]")
+    return visible(str(value))
 
 
 def _number(value: float) -> str:
@@ -205,14 +217,15 @@ def as_markdown(columns: Sequence[str], rows: Rows) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def html_table(columns: Sequence[str], rows: Rows, most_rows: int = _SHOWN_ROWS) -> str:
+def html_table(columns: Sequence[str], rows: Rows, most_rows: int = _SHOWN_ROWS, caption: str = "") -> str:
     """Returns an HTML table for a notebook; everything in it is escaped."""
+    title = f"<caption>{html.escape(visible(caption))}</caption>" if caption else ""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row) + "</tr>" for row in rows[:most_rows]
     )
     more = f"<p>{len(rows):,} rows, {most_rows} shown</p>" if len(rows) > most_rows else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 WRITERS: Final = {"csv": as_csv, "json": as_json, "jsonl": as_jsonl, "markdown": as_markdown}
@@ -228,10 +241,10 @@ def _flat(value: object) -> object:
 
 
 def _markdown(text: str) -> str:
-    return html.escape(_visible(text), quote=False).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`")
+    return html.escape(visible(text), quote=False).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`")
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Escapes what would move the cursor, colour the terminal or reorder the line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
@@ -241,11 +254,14 @@ def _width(text: str) -> int:
 
 
 def _cut(text: str, width: int) -> str:
-    """Returns the beginning of a text that fits; of a path, its end."""
+    """Returns the part of a text that fits: of a path its end, of a name both ends, of anything else its beginning."""
     if _width(text) <= width:
         return text
     if _PATH.fullmatch(text):
         return "…" + text[len(text) - width + 1 :]
+    if _NAME.fullmatch(text):
+        tail = min((width - 1) // 2, _TAIL)
+        return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
     kept, used = [], 0
     for c in text:
         used += _width(c)

@@ -7,6 +7,7 @@ them in ``SHA256SUMS``, as ``sha256sum -c`` reads it, and the runs that refer to
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -85,16 +86,20 @@ def said(folder: Path, digested: Container[str] = ()) -> Digests:
         if (folder / name).is_file():
             found = reading.parsed(reading.text(folder / name))
             if not isinstance(found, dict) or "files" not in found:
-                return _none(name, isinstance(found, dict) and found.get("digests") is True)
+                return _none(folder, name, isinstance(found, dict) and found.get("digests") is True)
             return {str(key): str(value) for key, value in dict(found["files"]).items()}
     if not (folder / NAME).is_file():
-        return _none(NAME, folder.name in digested)
+        return _none(folder, NAME, folder.name in digested)
     pairs = [line.split("  ", 1) for line in reading.text(folder / NAME).splitlines()]
     return {name: digest for digest, name in pairs}
 
 
-def _none(name: str, digested: bool) -> Digests:
-    """Returns that there are no digests; raises where it is known that there were some."""
+def _none(folder: Path, name: str, digested: bool) -> Digests:
+    """Returns that there are no digests; raises where there were some, or where the directory itself is gone.
+
+    What was compacted or collected meanwhile is moved away as a whole: that says nothing of who wrote it.
+    """
+    os.stat(folder)
     if digested:
         raise ValueError(f"the digests that were written are gone from {name}")
     return None

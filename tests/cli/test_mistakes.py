@@ -14,9 +14,10 @@ import re
 import shlex
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,15 +118,17 @@ def test_no_mistake_reads_as_all_is_well() -> None:
 def test_an_agent_is_told_as_well(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fxstore.cli import mcp
 
+    def said(answer: Callable[[], Any]) -> str:
+        return json.dumps(answer())
+
     monkeypatch.chdir(folder)
     with fxstore.connect("store") as store:
-        tools = {tool.__name__: tool for tool in mcp._tools(store, 60.0, 1024)}
-        for asked in (tools["worst"]("cosin"), tools["sql"]("FROM worst('cosin')")):
-            assert json.loads(asked) == {
-                "error": "run 'tuesday' has no metric 'cosin'",
-                "hint": "did you mean 'cosine'?",
-            }
-        empty = json.loads(tools["sql"]("SELECT name FROM nodes WHERE stage = 'flaot'"))
+        tools = {tool.__name__: tool for tool in mcp._questions(store, 60.0, 1024, said)}
+        for tool, asked in (("worst", {"metric": "cosin"}), ("sql", {"query": "FROM worst('cosin')"})):
+            with pytest.raises(fxstore.QueryError, match="run 'tuesday' has no metric 'cosin'") as refused:
+                tools[tool](**asked)
+            assert refused.value.hint == "did you mean 'cosine'?"
+        empty = json.loads(tools["sql"](query="SELECT name FROM nodes WHERE stage = 'flaot'"))
         assert empty["hint"] == "no stage is 'flaot': did you mean 'float'?"
 
 

@@ -478,3 +478,14 @@ def test_what_an_early_fxstore_says_of_runs_is_no_damage(store: Store) -> None:
     with connect(store.path, read_only=True) as reader:
         assert names(reader, NUMBERS) == {"a", "b", "c", "d"}
         assert not reader.verify().problems
+
+
+def test_what_was_moved_away_meanwhile_is_not_taken_for_an_early_store(store: Store, tmp_path: Path) -> None:
+    gone = tmp_path / "run_id=00000000"
+    with pytest.raises(FileNotFoundError):
+        integrity.said(gone)
+    known: dict[Path, integrity.Digests] = {}
+    assert list(integrity.damaged([gone / "metrics.parquet"], known)) == [gone / "metrics.parquet"]
+    assert known == {}
+    gone.mkdir()
+    assert integrity.said(gone) is None
