@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import torch
@@ -46,6 +47,6 @@ def build(store: fxstore.Store, night: str, passes: list[Pass]) -> None:
 
 
 if __name__ == "__main__":
-    with fxstore.connect("builds") as store:
+    with fxstore.connect(sys.argv[1] if len(sys.argv) > 1 else "builds") as store:
         build(store, "monday", [fold_dropout])
         build(store, "tuesday", [fold_dropout, approximate_gelu])

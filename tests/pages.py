@@ -36,6 +36,11 @@ def empty(folder: Path) -> None:
     """Makes nothing: the page's own commands make what they need."""
 
 
+def demo(folder: Path) -> None:
+    """Makes the store that the demo leaves."""
+    run("fxstore demo", folder)
+
+
 def payload(folder: Path) -> None:
     """Makes the file that docs/fx_viewer.md opens."""
     import torch
@@ -47,14 +52,17 @@ def payload(folder: Path) -> None:
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
-    "README.md": empty,
+    "README.md": demo,
+    "tour.md": empty,
     "tutorial.md": empty,
     "fx_viewer.md": payload,
     **dict.fromkeys(("store.md", "query.md", "diff.md", "gates.md", "pictures.md", "model_explorer.md"), nights.make),
 }
 """What makes the folder in which the commands of a page run, in order."""
-TORCH: Final = {"README.md", "tutorial.md", "fx_viewer.md"}
+TORCH: Final = {"README.md", "tour.md", "tutorial.md", "fx_viewer.md"}
 """Pages whose commands need torch and executorch."""
+OF_DEMO: Final = {"README.md", "tour.md"}
+"""Pages whose commands run where the demo ran."""
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:

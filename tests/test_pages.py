@@ -43,7 +43,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_a_command_shows_what_the_page_says(real: Any, name: str, place: int, request: pytest.FixtureRequest) -> None:
     if name in pages.TORCH:
         pytest.importorskip("executorch", reason="the page compiles a network")
-    demo = request.getfixturevalue("demo") if name == "README.md" else None
+    demo = request.getfixturevalue("demo") if name in pages.OF_DEMO else None
     command, said = SHOWN[name][place]
     found = real(name, demo)[place]
     if command == DEMO:  # its progress may stand anywhere among what it prints

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fxstore.errors import UsageError, nearest
+from fxstore.query.across import Store
 from fxstore.query.result import Result
-from fxstore.query.session import Store
 from fxstore.render.page.align import in_columns
 from fxstore.render.page.options import shown
 from fxstore.render.still import raster

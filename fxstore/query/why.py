@@ -225,11 +225,11 @@ def _reaches(row: Row, threshold: float, better: str) -> bool:
 
 
 def _shown(value: float | None, facts: Row) -> str:
-    return (
-        "not measured"
-        if value is None
-        else with_unit(float(f"{value:.6g}") if abs(value) < 1e5 else value, facts["unit"])
-    )
+    """Returns a number with its unit: decibels with three digits, others with six, since 0.999686 is not 1."""
+    if value is None:
+        return "not measured"
+    digits = 3 if facts["unit"] == "dB" else 6
+    return with_unit(float(f"{value:.{digits}g}"), facts["unit"])
 
 
 def _named(row: Row) -> NodeName:
@@ -256,8 +256,8 @@ def _origin(row: Row, threshold: float, metric: str, facts: Row) -> Sentence:
         "origin",
         (
             f"{row['stage']} introduced the error: {metric}{against} first {told} at ", _named(row),
-            f"{_place(row)}, and {row['bad']} of its {row['measured']} measured nodes are beyond "
-            f"{_shown(threshold, facts)}.",
+            f"{_place(row)}, and {row['bad']} of its {row['measured']} measured nodes are "
+            f"{'below' if facts['better'] == 'higher' else 'above'} {_shown(threshold, facts)}.",
         ),
     )  # fmt: skip
 

@@ -87,6 +87,8 @@ class ColorBy:
         samples: What ``values`` and ``missing`` are in each sample alone, in order; none where there are not several.
             ``values`` then has the worst of each node.
         all_samples: How many samples there are; more than ``samples``, where the page has not all of them.
+        parts: Places of the page's other colours that this one unites, the first that knows a node before the others;
+            none where it has numbers of its own. The page computes it from these.
     """
 
     name: str
@@ -103,6 +105,7 @@ class ColorBy:
     whole: float | None = None
     threshold: float | None = None
     differ: frozenset[int] | None = None
+    parts: tuple[int, ...] = ()
 
     @property
     def measure(self) -> Measure:
@@ -130,6 +133,23 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """What the top of the page says about a run.
+
+    Attributes:
+        level: ``good``, ``warn`` or ``bad``.
+        caption: What was judged: run, metric and threshold.
+        sentences: Each a sequence of texts and of (name, nid), which leads to that node.
+        stages: Those that tell the story: the reference, where the error starts, the device.
+    """
+
+    level: str
+    caption: str
+    sentences: Sequence[Sequence[str | tuple[str, int]]]
+    stages: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class PageModel:
     """Everything that one page shows.
 
@@ -147,6 +167,7 @@ class PageModel:
         left_out: What is not on the page, in one line, or ''.
         statistics: nid to what is known of its value: name and number; ``histogram`` is a list of counts.
         columns: Whether graphs that are much taller than wide stand in columns when the page opens.
+        verdict: What is known of the run's accuracy; None where nothing was compared, or of several runs.
     """
 
     title: str
@@ -164,3 +185,4 @@ class PageModel:
     left_out: str = ""
     statistics: Mapping[int, Mapping[str, object]] = field(default_factory=dict)
     columns: bool = False
+    verdict: Verdict | None = None

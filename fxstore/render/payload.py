@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from fxstore.layout import Drawing, Stretch
 from fxstore.render.container import Columns, Strings, short_path, short_paths
-from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel
+from fxstore.render.model import Answer, ColorBy, DrawnGraph, PageModel, Verdict
 from fxstore.render.model import Numbers as Sample
 
 # The drawn graphs of a page as columns: nodes, edges, module boxes, and what has brought them to equal heights.
@@ -158,8 +158,24 @@ def encode(model: PageModel) -> bytes:
         "leftOut": model.left_out,
         "inColumns": model.columns,
         "statistics": _statistics(model.statistics, numbers),
+        **({"verdict": _verdict(model, model.verdict, numbers)} if model.verdict else {}),
     }
     return columns.pack({**header, "strings": strings.all()})
+
+
+def _verdict(model: PageModel, verdict: Verdict, numbers: Numbers) -> dict[str, Any]:
+    """Returns the verdict; a part that names a node on the page is its name and number."""
+
+    def part(one: str | tuple[str, int]) -> str | list[Any]:
+        if isinstance(one, str):
+            return one
+        name, nid = one
+        return [name, numbers[nid][0]] if nid in numbers else name
+
+    sentences = [[part(one) for one in sentence] for sentence in verdict.sentences]
+    titles = [pane.title for pane in model.panes]
+    panes = [titles.index(stage) for stage in dict.fromkeys(verdict.stages) if stage in titles]
+    return {"level": verdict.level, "caption": verdict.caption, "sentences": sentences, "panes": panes}
 
 
 def compress(payload: bytes) -> str:
@@ -270,12 +286,13 @@ def _color(columns: Columns, strings: Strings, index: int, by: ColorBy, numbers:
         columns.ints(f"color{index}.text", _spread(numbers, texts, -1))
         fills = {"fills": {name: list(pair) for name, pair in by.fills.items()}} if by.fills else {}
         return {"name": by.name, "metric": by.metric, "unit": None, "better": None, "categories": True, **fills}
-    _numbers_of(columns, strings, f"color{index}", by, numbers)
-    if by.notes:
+    if not by.parts:
+        _numbers_of(columns, strings, f"color{index}", by, numbers)
+        for i, one in enumerate(by.samples):
+            _numbers_of(columns, strings, f"color{index}.sample{i}", one, numbers)
+    if by.notes and not by.parts:
         notes = {nid: strings.number(text) for nid, text in by.notes.items()}
         columns.ints(f"color{index}.note", _spread(numbers, notes, -1))
-    for i, one in enumerate(by.samples):
-        _numbers_of(columns, strings, f"color{index}.sample{i}", one, numbers)
     several = {"samples": [one.name for one in by.samples], "allSamples": by.all_samples} if by.samples else {}
     known = {
         "whole": by.whole,
@@ -283,6 +300,8 @@ def _color(columns: Columns, strings: Strings, index: int, by: ColorBy, numbers:
         "differ": None if by.differ is None else sorted(n for nid in by.differ for n in numbers.get(nid, ())),
     }
     told = {name: value for name, value in known.items() if value is not None}
+    if by.parts:
+        told["parts"] = list(by.parts)
     return {"name": by.name, "metric": by.metric, "unit": by.unit, "better": by.better, **told, **several}
 
 

@@ -14,6 +14,8 @@ from fxstore.errors import QueryError, UsageError
 from fxstore.layout import Drawing
 from fxstore.render.page import drawings
 from fxstore.render.page.build import page_model
+from fxstore.render.page.colors import ALL_STAGES
+from fxstore.render.page.options import shown
 from tests.query.conftest import nid, tiny
 from tests.store.records import chain, graph, metric, node, overlay, run
 
@@ -94,10 +96,11 @@ def test_colours_are_offered_in_order_and_chosen(drawn: Drawn) -> None:
             return [(color.name, color.metric) for color in page_model(store, color_by=color_by).colors]
 
         everything = [("two", "cosine"), ("one", "cosine"), ("one", "mse"), ("time", "ns")]
-        assert names(None) == everything
-        assert names("time") == [everything[3], *everything[:3]]
+        united = (ALL_STAGES, "cosine")
+        assert names(None) == [united, *everything]
+        assert names("time") == [everything[3], *everything[:3], united]
         assert names("mse")[0] == ("one", "mse")
-        assert [color.better for color in page_model(store).colors] == ["higher", "higher", "lower", "lower"]
+        assert [color.better for color in page_model(store).colors] == ["higher"] * 3 + ["lower"] * 2
         older = page_model(store, result=store.worst("cosine", overlay="one"))
         assert (older.colors[0].name, older.colors[0].metric) == ("one", "cosine")
         assert page_model(store, result=store.worst("cosine", overlay="one"), color_by="two").colors[0].name == "two"
@@ -109,6 +112,36 @@ def test_colours_are_offered_in_order_and_chosen(drawn: Drawn) -> None:
         with pytest.raises(QueryError, match="no overlay or metric 'zzz'") as error:
             names("zzz")
         assert error.value.hint == "there are 'one', 'cosine', 'mse', 'time', 'ns' and 1 more"
+
+
+def test_stages_that_were_measured_apart_are_coloured_together(drawn: Drawn) -> None:
+    overlays = [
+        overlay("b vs a", [metric("b:x", "cosine", 0.5), metric("b:y", "cosine", None, reason="no buffer")]),
+        overlay("c vs b", [metric("c:x", "cosine", 0.25)]),
+        overlay("b again", [metric("b:x", "cosine", 0.75)]),
+    ]
+    with connect(":memory:") as store:
+        store.commit(run({stage: graph(["x", "y"]) for stage in "abc"}, overlays=overlays))
+        color, *others = page_model(store).colors
+        assert (color.name, color.metric) == (ALL_STAGES, "cosine")
+        assert [others[part - 1].name for part in color.parts] == ["b again", "c vs b", "b vs a"]
+        bx, by, cx = (nid(store, place) for place in ("b:x", "b:y", "c:x"))
+        assert color.values == {bx: 0.75, cx: 0.25}  # of two overlays of one stage the newest counts
+        assert color.missing == {by: "no buffer"}
+        # An answer about several overlays is coloured by all of them, one about a single overlay by that one.
+        assert page_model(store, result=store.worst("cosine")).colors[0].name == ALL_STAGES
+        assert page_model(store, result=store.worst("cosine", overlay="c vs b")).colors[0].name == "c vs b"
+
+
+def test_the_verdict_stands_on_a_page_of_one_run(store: Store, drawn: Drawn) -> None:
+    said = page_model(store).verdict
+    assert said is not None
+    assert said.level == "bad"
+    assert ("aten_convolution_default", nid(store, "edge:aten_convolution_default")) in said.sentences[0]
+    assert said.stages == ["edge"]
+    store.commit(tiny("other"))
+    assert page_model(store, runs=["tiny", "other"]).verdict is None
+    assert shown(store, run="tiny", privacy="public").verdict is None
 
 
 def test_the_answer_is_listed_and_highlighted(store: Store, drawn: Drawn) -> None:

@@ -54,7 +54,7 @@ def test_an_error_that_reaches_the_output_is_named_with_its_stage_node_and_line(
     origin, output = map(str, found.sentences)
     assert origin == (
         "quantized introduced the error: cosine against float first falls to 0.5 at mul (net.py:7, module body.scale), "
-        "and 2 of its 2 measured nodes are beyond 0.99."
+        "and 2 of its 2 measured nodes are below 0.99."
     )
     assert output == (
         "It reaches the output of quantized: 0.8 there; lowered still has it (worst 0.5 against float); "

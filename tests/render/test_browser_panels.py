@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fxstore.render.model import Verdict
 from tests.render.browsing import Open, nid_in, settle
 from tests.render.made_pages import STAGES, page_model
 
@@ -228,3 +229,58 @@ def test_on_a_phone_graphs_have_the_width_and_the_answer_stands_below(open_page:
     assert page.locator(".fx-rows tr[aria-current]").is_visible()
     for head in page.locator(".fx-pane-head").all():
         assert head.evaluate("(head) => getComputedStyle(head).touchAction") == "pan-x", "panes can be swiped"
+
+
+def test_the_verdict_stands_on_top_and_its_names_lead_to_their_nodes(open_page: Open) -> None:
+    model = page_model()
+    node = model.panes[2].graphs[0].nodes["nid"][3].as_py()
+    hostile = "<img src=x onerror=alert(1)>\u202e"
+    sentences = [["quantized introduced the error at ", (hostile, node), "."], ["It reaches the output."]]
+    page = open_page(
+        replace(model, answer=None, highlight=(), verdict=Verdict("bad", "run r, sqnr >= 20 dB", sentences))
+    )
+    bar = page.get_by_role("region", name="Verdict")
+    text = bar.inner_text()
+    assert text.startswith("✖ error")
+    assert "quantized introduced the error at <img src=x onerror=alert(1)>\\u202e." in text
+    assert "It reaches the output." in text
+    assert "run r, sqnr >= 20 dB" in text
+    assert page.locator("img").count() == 0
+    assert nid_in(page, node, page.locator(".fx-mount").nth(2).bounding_box())  # it opens there
+    bar.get_by_role("button").click()
+    assert page.evaluate("fxstore.selected()") == node
+
+
+@pytest.mark.parametrize("level", ["good", "warn", "bad"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_words_of_the_verdict_have_contrast(open_page: Open, level: str, scheme: str) -> None:
+    page = open_page(
+        replace(page_model(), verdict=Verdict(level, "run r", [["all is said ", ("relu", 1)]])), color_scheme=scheme
+    )
+    ratios = page.evaluate(
+        """() => {
+          const channel = (v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+          const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+          const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+          const ground = (e) => { const [r, g, b, a = 1] = parts(getComputedStyle(e).backgroundColor);
+            return a ? [r, g, b] : ground(e.parentElement); };
+          return [...document.querySelectorAll(".fx-verdict, .fx-verdict *")].map((e) => {
+            const [a, b] = [light(parts(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+            return (a + 0.05) / (b + 0.05); });
+        }"""
+    )
+    assert min(ratios) >= 4.5
+
+
+def test_a_narrow_page_opens_with_the_pane_of_the_error_and_no_letter_under_12_px(open_page: Open) -> None:
+    model = page_model()
+    node = model.panes[1].graphs[0].nodes["nid"][3].as_py()
+    verdict = Verdict("bad", "run r", [["it starts at ", ("relu", node)]], [pane.title for pane in model.panes[:2]])
+    page = open_page(replace(model, answer=None, highlight=(), verdict=verdict), viewport={"width": 390, "height": 800})
+    assert page.locator(".fx-pane:visible h2").all_text_contents() == [model.panes[1].title]
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.fx-verdict *')].map((e) => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert min(sizes) >= 12
+    page.get_by_role("button", name=model.panes[0].title, exact=True).first.click()
+    assert page.locator(".fx-pane:visible").count() == 2

@@ -172,6 +172,9 @@ def answers(page: Any) -> None:
 
 
 def panes(page: Any) -> None:
+    for key in ("4", "5", "2"):  # it opens with the reference, the stages of the answer and the device
+        page.keyboard.press(key)
+    assert page.locator(".fx-pane:visible").count() == 6
     page.keyboard.press("2")
     assert page.locator(".fx-pane:visible").count() == 5
     page.keyboard.press("2")

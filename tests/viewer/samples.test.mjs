@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_STEP, NAN, metricColoring } from "../../fxstore/render/viewer/paint/coloring.js";
+import { FIRST_STEP, NAN, OTHER, metricColoring } from "../../fxstore/render/viewer/paint/coloring.js";
 import { Colorings, metricText } from "../../fxstore/render/viewer/paint/colorings.js";
 import { detailRows } from "../../fxstore/render/viewer/panels/facts.js";
 import { selectionOf } from "../../fxstore/render/viewer/scene/selection.js";
@@ -61,4 +61,27 @@ test("the details name the sample", () => {
   const chosen = metricColoring(scene, 0, null, 1);
   assert.equal(metricText(scene, chosen, 0), "0.5");
   assert.ok(label(chosen).some((text) => text.endsWith("(step 1)")), label(chosen).join());
+});
+
+test("a metric of several overlays takes each node's number from the first that knows it", () => {
+  const scene = makeScene();
+  const put = (name, values) => scene.columns.set(name, values instanceof Float64Array ? values : Int32Array.from(values));
+  scene.header.colors = [
+    { name: "each stage", metric: "cosine", better: "higher", unit: null, parts: [1, 2] },
+    { name: "new", metric: "cosine", better: "higher", unit: null },
+    { name: "old", metric: "cosine", better: "higher", unit: null },
+  ];
+  put("color1.status", [5, 5, 0, 4, 5, 5]);
+  put("color1.value", Float64Array.from([0.5]));
+  put("color1.reason", [9]);
+  put("color2.status", [5, 5, 0, 0, 0, 1]);
+  put("color2.value", Float64Array.from([0.1, 0.2, 0.3]));
+  put("color2.reason", []);
+  const united = metricColoring(scene, 0);
+  assert.deepEqual([...united.values].slice(2, 5), [0.5, NaN, 0.3]);
+  assert.equal(metricText(scene, united, 3), "no number: too large");
+  assert.equal(united.buckets[5], NAN);
+  assert.equal(united.buckets[0], OTHER, "a pane of which no overlay knows a node");
+  const colorings = new Colorings(scene);
+  assert.deepEqual(colorings.overlays().map(({ name }) => name), ["new", "old"], "each number is listed once");
 });

@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from fxstore.errors import QueryError
+from fxstore.errors import QueryError, UsageError
 from fxstore.query import hints, text
+from fxstore.query.across import Store
 from fxstore.query.cross_run import Bridge, bridges, joined
 from fxstore.query.result import Result
-from fxstore.query.session import Store
-from fxstore.render.model import Answer, DrawnGraph, PageModel, Pane
+from fxstore.render.model import Answer, DrawnGraph, PageModel, Pane, Verdict
 from fxstore.render.page.align import aligned
 from fxstore.render.page.colors import MOST_SAMPLES, VERDICT, change_colors, colors_of, statistics_of, verdict_colors
 from fxstore.render.page.drawings import Drawings, box_sizes, sides_of
@@ -64,7 +64,7 @@ def page_model(
         runs: Ids or names; by default the runs that ``result`` or ``highlight`` names nodes of, else the latest.
         stages: Names of the stages to show, in that order; by default all of each run.
         color_by: An overlay or a metric that colours the nodes at first, or ``verdict``; by default the overlay
-            that the first row of ``result`` names, else the newest accuracy overlay's cosine.
+            that all rows of ``result`` name, else the cosine of all measured stages, each against its reference.
         result: The answer that the page lists and highlights.
         highlight: nids to highlight instead of the result's.
         title: The page's title; by default the names of the runs.
@@ -128,15 +128,42 @@ def page_model(
         more={nid: count for part in reduced for nid, count in part.more.items()},
         left_out=_left_out(reduced, HOPS if hops is None else hops),
         statistics=statistics_of(known),
+        verdict=_verdict(store, shown),
     )
 
 
+_TOLD: Final = ("origin", "output", "before")
+
+
+def _verdict(store: Store, runs: Sequence[CommittedRun]) -> Verdict | None:
+    """Returns what the top of the page says of its one run; None where nothing was compared."""
+    if len(runs) != 1:
+        return None
+    try:
+        found = store.why(runs[0].run_id)
+    except (QueryError, UsageError):  # its metrics have no default threshold
+        return None
+    if found.metric is None:
+        return None
+    sentences = [
+        [part if isinstance(part, str) else (part.text, part.nid) for part in one.parts]
+        for one in found.sentences
+        if one.about in _TOLD
+    ]
+    stages = {row["stage"]: row for row in found.facts["stages"]}
+    first = stages.get(found.stage) or next(iter(stages.values()), None)
+    kinds = {str(one["kind"]): str(one["stage"]) for one in runs[0].stages}
+    wanted = [] if first is None else [first["reference"], first["stage"], kinds.get("runtime")]
+    return Verdict(found.level, found.caption, sentences, [stage for stage in wanted if stage])
+
+
 def _asked_overlay(result: Result | None, known: Sequence[NodeValues]) -> str | None:
-    """Returns the overlay that an answer is about: the one that its first row names."""
+    """Returns the overlay that an answer is about; None where its rows name several, or none."""
     if result is None or "overlay" not in result.columns:
         return None
     place = result.columns.index("overlay")
-    first = next((row[place] for row in result if row[place] is not None), None)
+    named = {row[place] for row in result if row[place] is not None}
+    first = named.pop() if len(named) == 1 else None
     return str(first) if any(one.overlay == first for one in known) else None
 
 

@@ -66,7 +66,57 @@ def colors_of(
         known = dict.fromkeys(name for pair in offered for name in pair)
         raise QueryError(f"no overlay or metric {color_by!r} in these runs", hint=hints.among(color_by, known))
     ranked = sorted(offered, key=lambda key: (color_by not in key, not _tells(offered[key], visible), *order[key]))
-    return within([offered[key] for key in ranked[:_MOST_COLORS]], _MOST_SAMPLE_NUMBERS)
+    ranked = ranked[:_MOST_COLORS]
+    colors = within([offered[key] for key in ranked], _MOST_SAMPLE_NUMBERS)
+    ages = {(one.overlay, one.metric): -one.number for one in numbers if one.kind == "accuracy"}
+    telling = [key for key in ranked if key in ages and _tells(offered[key], visible)]
+    newest = sorted(telling, key=ages.__getitem__)
+    metrics = dict.fromkeys(metric for _, metric in telling)
+    unions = [united(colors, ranked, [key for key in newest if key[1] == metric]) for metric in metrics]
+    found = [one for one in unions if one is not None]
+    if color_by is None:
+        return (*_shifted(found, len(found)), *colors)
+    return (*colors, *found)
+
+
+ALL_STAGES: Final = "each stage against its reference"
+
+
+def united(colors: Sequence[ColorBy], keys: Sequence[tuple[str, str]], of: Sequence[tuple[str, str]]) -> ColorBy | None:
+    """Returns one metric of several overlays as one colour, newest overlay first; None of fewer than two.
+
+    Args:
+        colors: The page's colours.
+        keys: Overlay and metric of each.
+        of: Those to unite, which hold one metric.
+    """
+    parts = [keys.index(key) for key in of]
+    if len(parts) < 2:
+        return None
+    found = [colors[part] for part in parts]
+    reverse = found[::-1]
+    known = [one.differ for one in found if one.differ is not None]
+    samples: tuple[Numbers, ...] = ()
+    for one in reverse:
+        samples = _united(samples, one.samples)
+    same = {one.threshold for one in found}
+    return replace(
+        found[0],
+        name=ALL_STAGES,
+        values={nid: value for one in reverse for nid, value in one.values.items()},
+        missing={nid: reason for one in reverse for nid, reason in one.missing.items()},
+        notes={nid: note for one in reverse for nid, note in one.notes.items()},
+        samples=samples,
+        all_samples=max(one.all_samples for one in found),
+        threshold=same.pop() if len(same) == 1 else None,
+        differ=frozenset().union(*known) if len(known) == len(found) else None,
+        parts=tuple(parts),
+    )
+
+
+def _shifted(found: Iterable[ColorBy], by: int) -> list[ColorBy]:
+    """Returns united colours that stand before the others."""
+    return [replace(one, parts=tuple(part + by for part in one.parts)) for one in found]
 
 
 def _tells(color: ColorBy, visible: Set[int]) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from fxstore.errors import UsageError
 from fxstore.kinds import public_kinds
 from fxstore.privacy import is_public
+from fxstore.query.across import Store
 from fxstore.query.result import Result
-from fxstore.query.session import Store
 from fxstore.render.model import PageModel
 from fxstore.render.page.build import page_model
 from fxstore.render.public import public_page

@@ -16,6 +16,7 @@ import { SearchBox } from "../panels/searchbox.js";
 import { splitter } from "../panes/sizes.js";
 import { Strip } from "../panes/strip.js";
 import { ThemeSwitch } from "../panels/themeswitch.js";
+import { verdictBar } from "../panels/verdict.js";
 import { Tooltip } from "../panels/tooltip.js";
 import { PaneViewer } from "../panes/viewer.js";
 
@@ -104,9 +105,12 @@ export class PageApp {
     this.dock = h("div", { class: "fx-dock fx-idle" }, this.details.root);
     const height = this.bar("Height of the details", false, this.dock, -1);
     const main = h("div", { class: "fx-main" }, this.panes.root, height, this.dock);
+    const { verdict } = this.scene.header;
+    this.verdict = verdict ? verdictBar(h, verdict, (node) => this.compare.selectNode(node)) : "";
     const side = this.answer ? [this.answer.root, this.bar("Width of the answer", true, this.answer.root, 1)] : [];
     this.root.replaceChildren(
       this.topBar(),
+      this.verdict,
       h("div", { class: "fx-body" }, ...side, main),
       this.tooltip.root,
       this.help,

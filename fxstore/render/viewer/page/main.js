@@ -7,6 +7,7 @@ import { install } from "../embed/api.js";
 import { decode, inflate } from "../scene/payload.js";
 import { Scene } from "../scene/scene.js";
 import { visible } from "./dom.js";
+import { firstNamed, openingPanes } from "../panels/verdict.js";
 
 const root = document.querySelector("[data-fxstore-page]");
 root.classList.add("fx");
@@ -16,10 +17,12 @@ async function open() {
   const scene = new Scene(decode(await inflate(textContent)));
   document.title = visible(scene.header.title || "fxstore");
   const app = new PageApp(root, scene, true);
+  const opening = openingPanes(scene, window.innerWidth);
+  for (const { number } of scene.panes) app.panes.show(number, opening.includes(number));
   install(window, document.querySelector("style").textContent, apiOf(app));
   attachDeepLink(app);
   attachBridge(window, window.fxstore);
-  const first = scene.columns.get("highlight")[0];
+  const first = scene.columns.get("highlight")[0] ?? firstNamed(scene.header.verdict);
   if (!app.compare.selection && first !== undefined) app.compare.bringToView(first);
 }
 

@@ -22,6 +22,9 @@ export const NAN = 4;
 export const OTHER = 5;
 export const FIRST_STEP = 6;
 const BUCKET_OF_STATUS = [FIRST_STEP, NAN, PLUS_INF, MINUS_INF, MISSING, NO_DATA];
+const STATUS_OK = 0;
+const STATUS_MISSING = 4;
+const STATUS_NO_DATA = 5;
 const INFINITE = [0, 0, Infinity, -Infinity];
 const NUMBERS = new Set([0, 2, 3]); // statuses of numbers that may stand on a scale
 const MOST_CATEGORIES = 24;
@@ -57,14 +60,46 @@ const hexColor = colorReader(null);
  */
 export function metricColoring(scene, index, range = null, sample = -1, relative = false) {
   const about = scene.header.colors[index];
-  const column = (part) => scene.columns.get(`color${index}.${part}`);
-  const of = (part) => ({ status: column(`${part}status`), value: column(`${part}value`), reason: column(`${part}reason`) });
   const samples = about.samples ?? [];
-  const span = samples.length ? samples.map((_, i) => column(`sample${i}.value`)) : null;
+  const column = (of, part) => scene.columns.get(`color${of}.${part}`);
+  const parts = about.parts ?? [index];
+  const numbersOf = (of) => {
+    const place = sample < 0 ? "" : `sample${(scene.header.colors[of].samples ?? []).indexOf(samples[sample])}.`;
+    return { status: column(of, `${place}status`), value: column(of, `${place}value`), reason: column(of, `${place}reason`) };
+  };
+  const spans = parts.flatMap((of) => (scene.header.colors[of].samples ?? []).map((_, i) => column(of, `sample${i}.value`)));
   const known = sample < 0 ? about : { ...about, differ: null }; // which is of the worst of each node
-  const source = { about: known, numbers: of(sample < 0 ? "" : `sample${sample}.`), span };
-  const notes = sample < 0 ? column("note") : undefined;
+  const numbers = about.parts ? unitedNumbers(parts.map(numbersOf).filter(({ status }) => status)) : numbersOf(index);
+  const source = { about: known, numbers, span: spans.length ? spans : null };
+  const notes = sample < 0 && !about.parts ? column(index, "note") : undefined;
   return { ...numberColoring(scene, source, range, relative), samples, allSamples: about.allSamples, sample, notes };
+}
+
+/**
+ * The numbers of several overlays as those of one: of each node those of the first that knows it.
+ * @param {NumberSource["numbers"][]} parts @returns {NumberSource["numbers"]}
+ */
+export function unitedNumbers(parts) {
+  const count = Math.max(0, ...parts.map(({ status }) => status.length));
+  const status = new Uint8Array(count).fill(STATUS_NO_DATA);
+  const value = [];
+  const reason = [];
+  const at = parts.map(() => ({ value: 0, reason: 0 }));
+  for (let node = 0; node < count; node++) {
+    for (const [i, part] of parts.entries()) {
+      const own = part.status[node];
+      const first = status[node] === STATUS_NO_DATA;
+      if (first) status[node] = own;
+      if (own === STATUS_OK) {
+        const number = part.value[at[i].value++];
+        if (first) value.push(number);
+      } else if (own === STATUS_MISSING) {
+        const why = part.reason[at[i].reason++];
+        if (first) reason.push(why);
+      }
+    }
+  }
+  return { status, value: Float64Array.from(value), reason: Int32Array.from(reason) };
 }
 
 /**

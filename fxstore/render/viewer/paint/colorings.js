@@ -79,9 +79,11 @@ export class Colorings {
     for (const index of this.#made.keys()) if (this.#made[index]?.source) this.setRange(index, null);
   }
 
-  /** @returns {import("./coloring.js").Coloring[]} all but what a node is */
+  /** @returns {import("./coloring.js").Coloring[]} all but what a node is, and what only unites others */
   overlays() {
-    return [...this.scene.header.colors.keys(), ...this.#added].map((index) => this.at(index));
+    const { colors } = this.scene.header;
+    const own = [...colors.keys()].filter((index) => !colors[index].parts);
+    return [...own, ...this.#added].map((index) => this.at(index));
   }
 
   /** @returns {import("./coloring.js").Coloring[]} those with categories, the one in use first */
