@@ -138,7 +138,7 @@ def test_the_verdict_stands_on_a_page_of_one_run(store: Store, drawn: Drawn) -> 
     assert said is not None
     assert said.level == "bad"
     assert ("aten_convolution_default", nid(store, "edge:aten_convolution_default")) in said.sentences[0]
-    assert said.stages == ["edge"]
+    assert said.stages == ["float", "edge"]
     store.commit(tiny("other"))
     assert page_model(store, runs=["tiny", "other"]).verdict is None
     assert shown(store, run="tiny", privacy="public").verdict is None
