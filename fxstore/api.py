@@ -95,6 +95,7 @@ class Store(across.Store):
         """
         from fxstore.record.recorder import Recorder
 
+        self._check_open()
         texts = None if tags is None else _texts(tags)
         return Recorder(self.commit, name, model=model, tags=texts, strict=strict, privacy=privacy)
 
@@ -185,6 +186,7 @@ class Store(across.Store):
         Raises:
             StoreError: The store is read-only or cannot be written, or another process compacts or collects.
         """
+        self._check_open()
         return compact(self.directory, grace)
 
     def gc(
@@ -208,6 +210,7 @@ class Store(across.Store):
             UsageError: ``keep_last`` is below 1, or ``keep_tag`` is given without it.
             StoreError: The store is read-only or cannot be written, or another process compacts or collects.
         """
+        self._check_open()
         tags = [keep_tag] if isinstance(keep_tag, str) else keep_tag
         return collect(self.directory, keep_last, tags, grace, dry_run)
 
@@ -222,6 +225,7 @@ class Store(across.Store):
             StoreError: A run there has the id of another one here, and nothing is taken in then; or a store cannot be
                 opened, or this one not be written.
         """
+        self._check_open()
         if isinstance(other, Store):
             return merge(self.directory, other.directory)
         with connect(other, read_only=True) as opened:
@@ -229,6 +233,7 @@ class Store(across.Store):
 
     def verify(self) -> Verified:
         """Reads every file that a run needs, and compares it with its digest; others may read and write meanwhile."""
+        self._check_open()
         return verify(self.directory)
 
     def compare(

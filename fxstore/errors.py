@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 _MOST_NEAR: Final = 3
@@ -49,6 +51,35 @@ class MissingExtraError(FxstoreError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package", hint=f'pip install "fxstore[{extra}]"')
+
+
+def path_of(given: str | os.PathLike[str]) -> Path:
+    r"""Returns a path that a file may have.
+
+    Raises:
+        UsageError: It holds NUL, or half of a UTF-16 character.
+
+    Example:
+        >>> path_of("runs").name
+        'runs'
+        >>> path_of("a" + chr(0))
+        Traceback (most recent call last):
+        ...
+        fxstore.errors.UsageError: no file can be called 'a\x00'
+    """
+    text = os.fspath(given)
+    if "\0" in text or not is_encodable(text):
+        raise UsageError(f"no file can be called {text!r}", hint="give the path without NUL and lone surrogates")
+    return Path(given)
+
+
+def is_encodable(text: str) -> bool:
+    """Returns whether a text can be written as UTF-8, with the bytes that a file's name may hold besides."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

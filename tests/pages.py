@@ -108,13 +108,14 @@ def run(command: str, folder: Path) -> str:
 
 
 def comparable(text: str) -> list[list[str]]:
-    """Returns the cells of each line without what may change: frames, ids, times, sizes, last digits."""
+    """Returns the cells of each line without what may change: frames, ids, times, shares, sizes, last digits."""
     text = re.sub(r"\b\d{14,17}\b", "NID", text)
     text = re.sub(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b", "RUN", text)
     text = re.sub(r"\b(?=[0-9a-f]*\d)[0-9a-f]+…", "…", text)
     text = re.sub(r"\d{4}-\d\d-\d\d[ T][\d:.]+", "TIME", text)
     text = re.sub(r"\[ *[\d.]+ s\]", "[T s]", text)
     text = re.sub(r"\([\d.]+ [KM]?B\)", "(SIZE)", text)
+    text = re.sub(r"\d+ % of the measured time", "N % of the measured time", text)
     text = re.sub(r"\d+\.\d+(e-?\d+)?", lambda m: f"{float(m[0]):.4f}", text)
     lines = [[" ".join(cell.split()) for cell in line.strip("│ ").split("│")] for line in text.splitlines()]
     return [cells for cells in lines if any(cells) and not set("".join(cells)) <= set("┌┬┐├┼┤└┴┘─ ")]

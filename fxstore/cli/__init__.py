@@ -193,4 +193,6 @@ def _drop_output() -> None:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Returns a text as one line in which nothing moves the cursor or reorders what follows."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)

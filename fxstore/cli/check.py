@@ -33,6 +33,7 @@ def check(
     annotations: bool,
     tags: tuple[str, ...],
     form: str | None,
+    raw: bool,
     page: Path | None,
     force: bool,
     base: str,
@@ -53,7 +54,7 @@ def check(
     given = [*rules, *(read(file) if file else [])]
     with options.opened(store_path, writable=page is not None or bool(tags)) as store:
         found = store.check(base, head, given)
-        options.show(found.result, form, None, force)
+        options.show(found.result, form, None, force, raw)
         click.echo(found.summary(), err=True)
         if junit is not None:
             junit.write_text(found.junit(), "utf-8")

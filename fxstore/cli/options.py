@@ -52,6 +52,7 @@ def result_output(command: Command) -> Command:
     """Adds the options of a verb that prints a result."""
     options = (
         click.option("--format", "form", type=click.Choice(FORMATS), help="Default: box on a terminal, csv in a pipe."),
+        click.option("--raw", is_flag=True, help="Keep CSV cells that a spreadsheet would run as formulas."),
         click.option("--compare", "page", type=click.Path(path_type=Path), metavar="OUT.html", help="Render it, too."),
         overwrite,
     )
@@ -94,7 +95,7 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def show(result: Result, form: str | None, page: Path | None, force: bool) -> None:
+def show(result: Result, form: str | None, page: Path | None, force: bool, raw: bool = False) -> None:
     """Writes a result to standard output, and its page to a file."""
     from fxstore.query.text import visible, write
 
@@ -105,12 +106,12 @@ def show(result: Result, form: str | None, page: Path | None, force: bool) -> No
         result.nids()
     if result.caption is not None and style != "box":
         click.echo(visible(result.caption.text), err=True)
-    write(result, sys.stdout, style)
+    write(result, sys.stdout, style, raw)
     sys.stdout.flush()
     if result.coverage is not None and style != "box":
-        click.echo(str(result.coverage), err=True)
+        click.echo(visible(str(result.coverage)), err=True)
     if result.hint is not None:
-        click.echo(f"fxstore: no row: {result.hint}", err=True)
+        click.echo(f"fxstore: no row: {visible(result.hint)}", err=True)
     if page is not None:
         save(result.compare(), page, force)
 

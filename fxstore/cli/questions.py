@@ -36,6 +36,7 @@ def answering(ask: Callable[..., Result]) -> Callable[..., None]:
     def verb(
         store_path: str,
         form: str | None,
+        raw: bool,
         page: Path | None,
         force: bool,
         timeout: float | None,
@@ -44,7 +45,7 @@ def answering(ask: Callable[..., Result]) -> Callable[..., None]:
     ) -> None:
         with options.opened(store_path, writable=page is not None) as store:
             asker: Any = store if timeout is None and memory is None else store.limited(timeout, memory)
-            options.show(ask(asker, **asked), form, page, force)
+            options.show(ask(asker, **asked), form, page, force, raw)
 
     return verb
 
@@ -302,5 +303,7 @@ def why(
     """
     with options.opened(store_path) as store:
         found = store.why(run, base, metric=metric, threshold=threshold)
-    click.echo(found.caption, err=True)
-    click.echo(found.json() if form == "json" else "\n".join(f"{one}" for one in found.sentences))
+    from fxstore.query.text import visible
+
+    click.echo(visible(found.caption), err=True)
+    click.echo(found.json() if form == "json" else "\n".join(visible(str(one)) for one in found.sentences))

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fxstore.errors import UsageError
+from fxstore.errors import UsageError, path_of
 from fxstore.export import debugger, explorer_compare, pictures
 from fxstore.query import hints, text
 from fxstore.query.engine import RELATIONS
@@ -44,7 +44,7 @@ def export(
     """
     if form not in FORMATS:
         raise UsageError(f"there is no export format {form!r}", hint=hints.among(form, FORMATS))
-    target = Path(path)
+    target = path_of(path)
     if target.exists() and not overwrite:
         raise UsageError(f"{target} exists", hint="pass -f (overwrite=True) to overwrite it")
     given = _accepted(form, options)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import duckdb
 import numpy as np
 
-from fxstore.errors import QueryError, StoreError
+from fxstore.errors import QueryError, StoreError, is_encodable
 from fxstore.query import guard, library
 from fxstore.query.caption import Caption
 from fxstore.query.engine import Engine
@@ -94,6 +94,9 @@ class Asking:
         Raises:
             QueryError: It is refused, or does not bind.
         """
+        texts = [query, *(params.values() if isinstance(params, Mapping) else params or ())]
+        if not isinstance(query, str) or not all(is_encodable(text) for text in texts if isinstance(text, str)):
+            raise QueryError("the statement or a parameter is no text", hint="half of a UTF-16 character is none")
         if timeout is not None or memory_mb is not None:
             return self.limited(timeout, memory_mb).sql(query, params)
         engine = self._current()

@@ -16,6 +16,7 @@ TEXTS: Final = {
     "dtype": "dtype", "module": "module_path", "module_type": "module_type", "name": "name", "target": "target",
     "backend": "backend", "role": "role",
 }  # fmt: skip
+_MOST_NESTED: Final = 32
 _MOST_OPTIONAL: Final = 6
 _HINT: Final = "for example conv* -> *batch_norm*? -> relu; docs/query.md has the grammar"
 
@@ -97,6 +98,7 @@ class _Reader:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
+        self._depth = 0
 
     def chain(self) -> _Chain:
         items = [self._item(sole=False)]
@@ -124,6 +126,9 @@ class _Reader:
 
     def _branches(self) -> tuple[_Chain, ...]:
         self._take()
+        self._depth += 1
+        if self._depth > _MOST_NESTED:
+            raise QueryError(f"the pattern has parentheses more than {_MOST_NESTED} deep", hint=_HINT)
         branches = [self.chain()]
         while self._peek() == ",":
             self._take()
@@ -131,6 +136,7 @@ class _Reader:
         if self._peek() != ")":
             raise self._wrong("a comma or a closing parenthesis")
         self._take()
+        self._depth -= 1
         return tuple(branches)
 
     def _optional(self) -> bool:

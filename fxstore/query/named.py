@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from fxstore.errors import QueryError, UsageError
+from fxstore.errors import QueryError, UsageError, is_encodable
 from fxstore.query import hints, library
 from fxstore.query.calls import UNKNOWN
 from fxstore.query.caption import Caption, caption_of
@@ -260,6 +260,10 @@ def _check_type(name: str, value: object, is_needed: bool) -> None:
             raise UsageError(f"{name} is not given")
     elif name in _TEXTS and not isinstance(value, str):
         raise UsageError(f"{name} must be text, not {value!r}")
+    elif isinstance(value, str) and not is_encodable(value):
+        raise QueryError(
+            f"nothing is called {value!r}: half of a UTF-16 character is no text", hint="check the spelling"
+        )
     elif name in _COUNTS and not (_is_whole(value) and value >= 1):  # type: ignore[operator]
         raise UsageError(f"{name} must be a whole number from 1, not {value!r}")
     elif name == "sample" and not (isinstance(value, str) or _is_whole(value)):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import pyarrow as pa
 
+from fxstore.errors import UsageError
 from fxstore.store import parquet
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ FORMATS: Final = ("box", "csv", "json", "jsonl", "markdown", "arrow", "parquet")
 _SHOWN_ROWS: Final = 40
 _LEAST_WIDTH: Final = 6
 _PATH: Final = re.compile(r"(?:[A-Za-z]:)?[/\\][!-~]+")
+# As OWASP lists them, with their full-width forms.
+_FORMULA: Final = re.compile("[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-?Infinity")
+_PERHAPS_UNSEEN: Final = re.compile(r"[^ -~\n]")
 _NAME: Final = re.compile(r"[\w.:]+", re.A)
 _TAIL: Final = 10  # of a cut name: default_27 tells it from default_26
 _READABLE_WIDTH: Final = 16
@@ -167,14 +172,20 @@ def json_value(value: object) -> Any:
     return str(value)
 
 
-def write(result: Result, out: TextIO, style: str) -> None:
+def write(result: Result, out: TextIO, style: str, raw: bool = False) -> None:
     """Writes a result in one of :data:`FORMATS`; its coverage stands under a box only.
 
     Args:
         result: What to write.
         style: One of the formats.
         out: A text stream; ``arrow`` and ``parquet`` go to its ``buffer``.
+        raw: Keep CSV cells as they are.
+
+    Raises:
+        UsageError: ``arrow`` and ``parquet`` would go to a terminal.
     """
+    if style in ("arrow", "parquet") and out.isatty():
+        raise UsageError(f"{style} is binary and stands on no terminal", hint=f"send it to a file: > rows.{style}")
     if style == "arrow":
         with pa.ipc.new_stream(out.buffer, result.arrow().schema) as writer:
             writer.write_table(result.arrow())
@@ -182,32 +193,52 @@ def write(result: Result, out: TextIO, style: str) -> None:
         parquet.write_to(result.arrow(), out.buffer)
     elif style == "box":
         result.show(out)
+    elif style == "csv":
+        out.write(as_csv(result.columns, result.fetchall(), raw))
     else:
         out.write(WRITERS[style](result.columns, result.fetchall()))
     out.flush()
 
 
-def as_csv(columns: Sequence[str], rows: Rows) -> str:
-    """Returns RFC 4180 text with a header; NULL is empty, lists and maps are JSON."""
+def as_csv(columns: Sequence[str], rows: Rows, raw: bool = False) -> str:
+    """Returns RFC 4180 text with a header; NULL is empty, lists and maps are JSON.
+
+    Args:
+        raw: Keep texts as they are. Else a text that a spreadsheet would run as a formula gets an apostrophe in front,
+            and what moves a terminal's cursor or reorders a line is escaped.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_flat(value) for value in row] for row in rows)
+    written = _flat if raw else _safe
+    writer.writerow(map(written, columns))
+    writer.writerows([written(value) for value in row] for row in rows)
     return out.getvalue()
+
+
+def _safe(value: object) -> object:
+    """Returns a cell that neither a spreadsheet nor a terminal runs; numbers stay numbers."""
+    flat = _flat(value)
+    if not isinstance(flat, str):
+        return flat
+    shown = "\n".join(map(visible, flat.split("\n"))) if not flat.isprintable() else flat
+    return f"'{shown}" if _FORMULA.match(flat) and not _NUMBER.fullmatch(flat) else shown
 
 
 def as_json(columns: Sequence[str], rows: Rows) -> str:
     """Returns an array of objects, one per row."""
     objects = [dict(zip(columns, map(json_value, row), strict=True)) for row in rows]
-    return json.dumps(objects, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return shown_json(objects, indent=1) + "\n"
 
 
 def as_jsonl(columns: Sequence[str], rows: Rows) -> str:
     """Returns one object per line."""
-    return "".join(
-        json.dumps(dict(zip(columns, map(json_value, row), strict=True)), ensure_ascii=False, allow_nan=False) + "\n"
-        for row in rows
-    )
+    return "".join(shown_json(dict(zip(columns, map(json_value, row), strict=True))) + "\n" for row in rows)
+
+
+def shown_json(value: Any, indent: int | None = None) -> str:
+    """Returns JSON of the same value in which no character moves a cursor or reorders a line."""
+    plain = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return _PERHAPS_UNSEEN.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], plain)
 
 
 def as_markdown(columns: Sequence[str], rows: Rows) -> str:

@@ -12,7 +12,6 @@ the threshold are those that were asked for, or defaults that the verdict names.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ from fxstore.colors.scales import Measure, scale_of, with_unit
 from fxstore.errors import QueryError, UsageError
 from fxstore.query import hints
 from fxstore.query.hints import literal
-from fxstore.query.text import json_value
+from fxstore.query.text import json_value, shown_json
 
 if TYPE_CHECKING:
     from fxstore.query.across import Store
@@ -109,7 +108,7 @@ class Verdict:
         """Returns the verdict as one JSON object: its attributes, ``text``, and each sentence with its nodes."""
         said = [{"about": one.about, "text": str(one), "nodes": _nodes(one)} for one in self.sentences]
         plain = asdict(self) | {"sentences": said, "text": self.text}
-        return json.dumps(json_value(plain), ensure_ascii=False, allow_nan=False)
+        return shown_json(json_value(plain))
 
     def __str__(self) -> str:
         return self.text
@@ -313,12 +312,13 @@ def _no_error(
 
 
 def _cost(fallback: Sequence[Row]) -> Sentence | None:
-    """Says what runs outside of every backend; of several operators the dearest first."""
+    """Says what runs outside of every backend; of several operators the most frequent first."""
     if not fallback:
         return None
     nodes = sum(row["nodes"] for row in fallback)
-    listed = [f"{row['nodes']} {row['op_type']}" for row in fallback[:_LISTED]]
-    more = f" and {nodes - sum(row['nodes'] for row in fallback[:_LISTED])} others" if len(fallback) > _LISTED else ""
+    named = sorted(fallback, key=lambda row: (-row["nodes"], row["op_type"]))[:_LISTED]
+    listed = [f"{row['nodes']} {row['op_type']}" for row in named]
+    more = f" and {nodes - sum(row['nodes'] for row in named)} others" if len(fallback) > _LISTED else ""
     shares = [row["share"] for row in fallback if row["share"] is not None]
     timed = f", {100 * sum(shares):.0f} % of the measured time" if shares else ""
     operators = "operator runs" if nodes == 1 else "operators run"

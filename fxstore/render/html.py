@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from fxstore.errors import MissingExtraError, UsageError
+from fxstore.errors import MissingExtraError, UsageError, path_of
 from fxstore.render import payload
 from fxstore.render.bundle import join
 from fxstore.render.model import PageModel
@@ -46,7 +46,7 @@ class OfflinePage(ABC):
         Raises:
             UsageError: The file exists and ``overwrite`` is false, or its directory does not exist.
         """
-        target = Path(path)
+        target = path_of(path)
         if not target.parent.is_dir():
             raise UsageError(f"no directory {str(target.parent)!r}", hint="create it first, or save elsewhere")
         if target.is_dir():

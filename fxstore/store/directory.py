@@ -36,7 +36,7 @@ from typing import Final
 import pyarrow as pa
 
 from fxstore import tables
-from fxstore.errors import StoreError
+from fxstore.errors import StoreError, path_of
 from fxstore.store import parquet, reading
 
 FORMAT: Final = 1
@@ -160,7 +160,7 @@ def open_directory(path: str | os.PathLike[str], read_only: bool = False) -> Dir
         return open_mirror(path)
     if os.fspath(path) == MEMORY:
         return temporary()
-    root = Path(path).expanduser()
+    root = path_of(path).expanduser()
     try:
         return _open(Directory(root.resolve(), read_only=read_only), str(root))
     except OSError as error:
