@@ -336,7 +336,6 @@ export class AnswerPanel {
 // Rows as comma-separated text, as RFC 4180 has it.
 
 const FORMULA = /^[=+\-@\t\r＝＋－＠]/u;
-const PLAIN_NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
 /** @param {string[]} columns @param {unknown[][]} rows @returns {string} */
 export function csvOf(columns, rows) {
@@ -348,6 +347,6 @@ function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "object") return String(value.number);
   if (typeof value !== "string") return String(value);
-  const safe = FORMULA.test(value) && !PLAIN_NUMBER.test(value) ? `'${value}` : value;
+  const safe = FORMULA.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
