@@ -66,8 +66,11 @@ class _Verbs(click.Group):
         "worst": "questions",
     }
 
+    others: ClassVar = {"run-diff": "diff", "nodes-between": "between"}
+    """Other words for a verb."""
+
     sections: ClassVar = {
-        "Take in": ["demo", "ingest", "measure", "tag", "adapters"],
+        "Record and import": ["demo", "ingest", "measure", "tag", "adapters"],
         "Numbers": ["why", "worst", "first-bad", "stage-errors", "history", "first-broken", "fallback"],
         "Counterparts": ["sync", "trace"],
         "Graphs": [
@@ -76,13 +79,19 @@ class _Verbs(click.Group):
         ],
         "Runs against runs": ["diff", "metric-diff", "check"],
         "Show": ["compare", "export", "model-explorer", "validate"],
-        "SQL and what is there": ["sql", "schema", "runs", "stages", "metrics", "overlays", "mcp"],
-        "Keep": ["merge", "compact", "gc", "verify"],
+        "SQL and listings": ["sql", "schema", "runs", "stages", "metrics", "overlays", "mcp"],
+        "Maintain": ["merge", "compact", "gc", "verify"],
     }  # fmt: skip
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        verb = args[0]
+        if verb not in self.homes:
+            # Python's name of a question is understood, too.
+            verb = verb.replace("_", "-")
+            verb = self.others.get(verb, verb)
+            args = [verb, *args[1:]] if verb in self.homes else args
         verb = args[0]
         if verb not in self.homes and not verb.startswith("-"):
             hint = nearest(verb.replace("_", "-"), self.homes) or "fxstore --help lists the verbs"

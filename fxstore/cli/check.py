@@ -17,11 +17,11 @@ _TRIPPED = 3
 @options.store
 @click.option("--rule", "rules", multiple=True, help='Such as "cosine >= 0.99"; may be given several times.')
 @click.option(
-    "--rules", "file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A TOML file of them."
+    "--rules", "file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Read rules from a TOML file."
 )
-@click.option("--junit", type=click.Path(path_type=Path), metavar="OUT.xml", help="Write JUnit XML, too.")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="OUT.xml", help="Also write JUnit XML.")
 @click.option("--annotations", is_flag=True, help="Print GitHub annotations on standard error.")
-@click.option("--tag", "tags", multiple=True, metavar="K=V", help="Tag HEAD so where no rule trips.")
+@click.option("--tag", "tags", multiple=True, metavar="K=V", help="Tag HEAD with this when no rule trips.")
 @options.result_output
 @click.argument("base")
 @click.argument("head")
@@ -39,11 +39,13 @@ def check(
     base: str,
     head: str,
 ) -> int:
-    """Checks rules on the run HEAD against BASE, and exits with 3 when one trips.
+    """Check rules on the run HEAD against BASE, and exit with 3 when one trips.
 
     BASE and HEAD are runs by id or name, or the last complete ones with a tag: tag:branch=main~20. Rules compare a
     metric with a number or with the base: "cosine >= 0.99", "p90_ms <= 1.1 * base", "coverage >= base",
     "no new fallback".
+
+    Example: fxstore check monday tuesday --rule "cosine >= 0.99" --rule "no new fallback"
     """
     from fxstore.query.gates.rules import read
 

@@ -20,8 +20,8 @@ from fxstore.errors import UsageError
 @click.option("--title")
 @click.option("--with-sources", is_flag=True, help="Show absolute paths of source files.")
 @options.privacy
-@click.option("--hops", type=click.IntRange(0), help="Draw only the query's nodes and what is that near to them.")
-@click.option("--whole", is_flag=True, help="Draw everything, however much it is.")
+@click.option("--hops", type=click.IntRange(0), help="Draw only the query's nodes and their neighbours within N hops.")
+@click.option("--whole", is_flag=True, help="Draw all nodes, even of a very large graph.")
 @click.option("--columns", is_flag=True, help="Wrap graphs that are much taller than wide into columns.")
 @click.option(
     "--payload", type=click.Path(path_type=Path), metavar="FILE", help="Show a saved JSON payload; needs no store."
@@ -44,7 +44,10 @@ def compare(
     output: Path,
     force: bool,
 ) -> None:
-    """Writes one offline page with the stages side by side."""
+    """Write one offline page with the stages side by side.
+
+    Example: fxstore compare --run nightly -o page.html
+    """
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="pass -f to overwrite it")
     if payload is not None:

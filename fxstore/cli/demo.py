@@ -15,10 +15,12 @@ PAGE = Path("fxstore-demo.html")
 @options.store
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 def demo(store_path: str, open_page: bool) -> None:
-    """Compiles and runs a small quantised network for real, and shows where its accuracy goes.
+    """Compile and run a small quantised network, and show where its accuracy goes.
 
-    Takes the network through float, prepared, quantized, edge and lowered, runs the program with tracing, ingests
-    all of it as one run, prints the worst nodes and writes fxstore-demo.html. Needs no network.
+    Records float, prepared, quantized, edge, lowered and runtime as one run, measures them, prints the worst nodes and
+    writes fxstore-demo.html. Works offline.
+
+    Example: fxstore demo --open
     """
     from fxstore.demo import run_demo
 

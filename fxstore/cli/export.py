@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 @click.option(
     "--stage", "stages", multiple=True, help="Stages of a picture or of Model Explorer's files; default: all."
 )
-@click.option("--query", metavar="SQL", help="Draw the nodes that its rows name, and what is near.")
-@click.option("--nid", "nids", type=int, multiple=True, help="Draw this node, and what is near; several may be given.")
-@click.option("--hops", type=click.IntRange(0), help="How near to the query's nodes; default: 1.")
+@click.option("--query", metavar="SQL", help="Draw the nodes that its rows name, and their neighbours.")
+@click.option(
+    "--nid", "nids", type=int, multiple=True, help="Draw this node and its neighbours; may be given several times."
+)
+@click.option("--hops", type=click.IntRange(0), help="Draw neighbours within N hops; default: 1.")
 @click.option("--whole", is_flag=True, default=None, help="Draw the whole stages, the query's nodes marked.")
 @click.option("--color-by", metavar="OVERLAY", help="Overlay or metric that colours the nodes, or verdict, or role.")
 @click.option("--cluster", metavar="KIND", help="Of dot: module, side (forward and backward) or none.")
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 def export(
     store_path: str, run: str | None, output: Path, force: bool, form: str, of_run: str | None, **given: Any
 ) -> None:
-    """Writes the store in another FORMAT: duckdb (one file), parquet, csv or json (a file per relation).
+    """Write the store in another FORMAT: duckdb (one file), parquet, csv or json (a file per relation).
 
     FORMAT debugger writes one run, the latest by default: nodes.csv, and each graph as SVG, coloured by verdict.
 
@@ -58,6 +60,8 @@ def export(
 
     FORMAT svg, png, pdf or dot draws stages, or what a query names, as a still picture; the options from --stage on are
     for these.
+
+    Example: fxstore export svg -o worst.svg --query "FROM worst('cosine')"
     """
     if run is not None and of_run is not None:
         raise UsageError("the run is given twice", hint="leave out --run")

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.store
-@click.option("--name", help="Name of the run; default: the source's.")
+@click.option("--name", help="Name of the run; default: the file's name.")
 @click.option("--tag", "tags", multiple=True, metavar="K=V", help="May be given several times.")
-@click.option("-O", "--option", "given", multiple=True, metavar="K=V", help="For the adapters that take it.")
+@click.option("-O", "--option", "given", multiple=True, metavar="K=V", help="Option of an adapter, such as stage=edge.")
 @click.option("--etdump", type=click.Path(), help="ETDump of a traced run of the one SOURCE.")
 @click.option("--debug-buffer", type=click.Path(), help="The debug buffer that belongs to it.")
-@click.option("--inputs", "inputs", type=click.Path(path_type=Path), help=".pt or .npz: what that run was given.")
+@click.option("--inputs", "inputs", type=click.Path(path_type=Path), help=".pt or .npz: the inputs of that traced run.")
 @options.values
 @options.values_stage
 @options.privacy
@@ -40,9 +40,11 @@ def ingest(
     privacy: str | None,
     sources: tuple[str, ...],
 ) -> None:
-    """Takes each SOURCE in as one run and prints its id; all are read before the first is stored.
+    """Read each SOURCE, store it as one run and print the run's id. Nothing is stored if one cannot be read.
 
-    A SOURCE of numbers alone, such as a table of metrics, lies on the run of the SOURCE before it.
+    A SOURCE that holds only numbers, such as a table of metrics, is added to the run of the SOURCE before it.
+
+    Example: fxstore ingest model.etrecord --etdump run.etdp --debug-buffer run.bin
     """
     from fxstore.api import connect
     from fxstore.ingest.measure import loading

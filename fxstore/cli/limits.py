@@ -24,8 +24,8 @@ _TRIPPED: Final = 3
 """Exit code of a gate that has tripped: an answer, no failure."""
 
 options = (
-    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which it is ended."),
-    click.option("--memory", type=click.IntRange(min=64), metavar="MB", help="Memory that it may use."),
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Stop after this many seconds."),
+    click.option("--memory", type=click.IntRange(min=64), metavar="MB", help="Memory limit in MB."),
 )
 
 

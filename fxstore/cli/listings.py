@@ -19,31 +19,43 @@ if TYPE_CHECKING:
 @click.command()
 @answering
 def runs(store: Store) -> Result:
-    """Lists the runs, newest first."""
+    """List the runs, newest first.
+
+    Example: fxstore runs
+    """
     return store.runs()
 
 
 @click.command()
 @answering
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=options.listed("run"))
 def stages(store: Store, run: str | None) -> Result:
-    """Lists the stages of RUN (default: the latest) in pipeline order."""
+    """List the stages of RUN (default: the latest) in pipeline order.
+
+    Example: fxstore stages nightly
+    """
     return store.stages(run)
 
 
 @click.command()
 @answering
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=options.listed("run"))
 def metrics(store: Store, run: str | None) -> Result:
-    """Lists the metrics of RUN (default: the latest), with the overlays, stages and scopes that have them."""
+    """List the metrics of RUN (default: the latest), with their overlays, stages and scopes.
+
+    Example: fxstore metrics nightly
+    """
     return store.metrics(run)
 
 
 @click.command()
 @answering
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=options.listed("run"))
 def overlays(store: Store, run: str | None) -> Result:
-    """Lists the overlays of RUN (default: the latest), with their metrics and stages."""
+    """List the overlays of RUN (default: the latest), with their metrics and stages.
+
+    Example: fxstore overlays nightly
+    """
     return store.overlays(run)
 
 
@@ -51,9 +63,12 @@ def overlays(store: Store, run: str | None) -> Result:
 @limits.limited
 @options.store
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
-@click.argument("relation", required=False)
+@click.argument("relation", required=False, shell_complete=options.listed("relation"))
 def schema(store_path: str, form: str, relation: str | None) -> None:
-    """Prints the relations and macros that SQL can use, or one of them; works without a store, too."""
+    """Print the relations and macros that SQL can use, or one of them; needs no store.
+
+    Example: fxstore schema nodes
+    """
     with options.opened(store_path if Path(store_path).is_dir() else ":memory:") as store:
         found = store.schema(relation)
         click.echo(found.to_json() if form == "json" else str(found))
@@ -65,7 +80,10 @@ def schema(store_path: str, form: str, relation: str | None) -> None:
 @click.command()
 @click.argument("what", type=click.Choice(tuple(extensions.GROUPS)), default="adapters")
 def adapters(what: str) -> None:
-    """Lists the installed source adapters, or WHAT else packages add, without importing any."""
+    """List the installed source adapters, or WHAT else packages add, without importing any.
+
+    Example: fxstore adapters
+    """
     if what == "adapters":
         from fxstore.ingest.adapters import installed
 
@@ -84,7 +102,10 @@ def adapters(what: str) -> None:
 @click.argument("run")
 @click.argument("tags", nargs=-1, required=True, metavar="K=V…")
 def tag(store_path: str, run: str, tags: tuple[str, ...]) -> None:
-    """Adds tags to RUN, such as green=true; one of a key that it has replaces that."""
+    """Add tags to RUN. A tag with an existing key replaces the old value.
+
+    Example: fxstore tag nightly green=true
+    """
     found = options.pairs("tag", tags)
     with options.opened(store_path, writable=True) as store:
         store.tag(run, found)

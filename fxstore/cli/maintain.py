@@ -26,7 +26,7 @@ grace = click.option(
     callback=_span,
     default=f"{GRACE_S:g}s",
     metavar="TIME",
-    help="How long what is replaced stays for who has listed it; default 1h.",
+    help="How long replaced files are kept for readers that still use them; default: 1h.",
 )
 
 
@@ -34,7 +34,10 @@ grace = click.option(
 @options.store
 @grace
 def compact(store_path: str, grace: float) -> None:
-    """Puts the numbers of many runs into few, larger files; others may read and write meanwhile."""
+    """Merge the numbers of many runs into few, larger files; other processes can read and write meanwhile.
+
+    Example: fxstore compact
+    """
     with options.opened(store_path, writable=True) as store:
         click.echo(str(store.compact(grace)), err=True)
 
@@ -42,11 +45,14 @@ def compact(store_path: str, grace: float) -> None:
 @click.command()
 @options.store
 @click.option("--keep-last", type=click.IntRange(min=1), metavar="N", help="Keep the newest N runs of each model.")
-@click.option("--keep-tag", "keep_tags", multiple=True, metavar="KEY[=VALUE]", help="Keep runs with this tag, too.")
-@click.option("--dry-run", is_flag=True, help="Only tell; the ids of runs that would go are printed.")
+@click.option("--keep-tag", "keep_tags", multiple=True, metavar="KEY[=VALUE]", help="Also keep runs with this tag.")
+@click.option("--dry-run", is_flag=True, help="Remove nothing; print the ids of runs that would be removed.")
 @grace
 def gc(store_path: str, keep_last: int | None, keep_tags: tuple[str, ...], dry_run: bool, grace: float) -> None:
-    """Removes what killed writers left, graphs of no run and, with --keep-last, older runs; others may go on."""
+    """Remove leftovers of killed writers, unused graphs and, with --keep-last, older runs.
+
+    Example: fxstore gc --keep-last 30 --keep-tag release
+    """
     with options.opened(store_path, writable=True) as store:
         done = store.gc(keep_last, keep_tags, grace=grace, dry_run=dry_run)
     for run_id in done.runs:
@@ -58,7 +64,10 @@ def gc(store_path: str, keep_last: int | None, keep_tags: tuple[str, ...], dry_r
 @options.store
 @click.argument("others", nargs=-1, required=True, metavar="OTHER_STORE…")
 def merge(store_path: str, others: tuple[str, ...]) -> None:
-    """Takes the runs of other stores in, given by path or URL; the ids of what is new are printed."""
+    """Copy the runs of other stores, given by path or URL, into this one; prints the ids of new runs.
+
+    Example: fxstore merge ci-store s3://bucket/store
+    """
     from fxstore.api import connect
 
     with connect(store_path) as store:
@@ -73,7 +82,10 @@ def merge(store_path: str, others: tuple[str, ...]) -> None:
 @options.store
 @click.option("--format", "form", type=click.Choice(options.FORMATS), help="Default: box on a terminal, csv in a pipe.")
 def verify(store_path: str, form: str | None) -> int:
-    """Reads every file that a run needs, and lists what is damaged or missing; then the exit code is 1."""
+    """Read every file that a run needs and list what is damaged or missing; exits with 1 if anything is.
+
+    Example: fxstore verify
+    """
     with options.opened(store_path) as store:
         found = store.verify()
         if found.problems:

@@ -46,7 +46,10 @@ _RENAMED: Final = {"run_diff": "diff"}
     "--memory", type=click.IntRange(min=64), default=2048, show_default=True, help="Memory limit of a tool in MB."
 )
 def mcp(store_path: str, timeout: float, memory: int) -> None:
-    """Serve the store to agents by the Model Context Protocol, on standard input and output; it only reads."""
+    """Serve the store to agents by the Model Context Protocol, on standard input and output; reads only.
+
+    Example: fxstore mcp --store fxstore-runs
+    """
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError

@@ -12,22 +12,24 @@ from fxstore.errors import UsageError
 
 @click.command()
 @options.store
-@click.option("--inputs", "given", type=click.Path(path_type=Path), required=True, help=".pt or .npz: what to run on.")
-@click.option("--reference", metavar="STAGE", help="Counts as right; default: the first. 'previous': the one before.")
+@click.option("--inputs", "given", type=click.Path(path_type=Path), required=True, help=".pt or .npz: the inputs.")
+@click.option(
+    "--reference", metavar="STAGE", help="Stage to compare with; default: the first. 'previous': the stage before."
+)
 @click.option("--metric", "metrics", multiple=True, metavar="M", help="cosine, 'mse<=1e-4', module:function …")
-@click.option("--stage", "stages", multiple=True, metavar="S", help="What to measure; default: every later stage.")
+@click.option("--stage", "stages", multiple=True, metavar="S", help="Stage to measure; default: every later stage.")
 @click.option("--method", default="forward", show_default=True, help="Entry point that is run.")
 @click.option("--scope", type=click.Choice(("cumulative", "local", "both")), default="cumulative", show_default=True)
 @click.option("--steps", is_flag=True, help="The inputs are steps: each begins with the buffers that the last left.")
 @click.option(
-    "--tensors", type=click.Path(path_type=Path), metavar="F", help="Raw values too, to .npz or .safetensors."
+    "--tensors", type=click.Path(path_type=Path), metavar="F", help="Also write raw values, to .npz or .safetensors."
 )
-@click.option("--node", "nodes", multiple=True, metavar="N", help="Of which nodes --tensors writes; default: all.")
+@click.option("--node", "nodes", multiple=True, metavar="N", help="Node whose values --tensors writes; default: all.")
 @options.values
 @options.values_stage
 @options.overwrite
 @click.option("--name", help="Name of the run; default: SOURCE's.")
-@click.option("--trust", is_flag=True, help="SOURCE is a file of your own: loading it may run code in it.")
+@click.option("--trust", is_flag=True, help="I trust SOURCE; loading it may run code.")
 @click.argument("source", metavar="SOURCE")
 def measure(
     store_path: str,
@@ -47,9 +49,11 @@ def measure(
     trust: bool,
     source: str,
 ) -> None:
-    """Runs the stages of SOURCE on inputs and stores how far their values are apart, as a run; prints its id.
+    """Run the stages of SOURCE on inputs, compare their values, store the result as a run and print its id.
 
     SOURCE is MODULE:FUNCTION, which returns a dict of stages, or an .etrecord or .pt2 file with --trust.
+
+    Example: fxstore measure mynet:stages --inputs inputs.npz
     """
     from fxstore.api import connect
     from fxstore.ingest.measure import loading

@@ -47,9 +47,11 @@ def model_explorer(
     run: str | None,
     **given: Any,
 ) -> None:
-    """Shows RUN, the latest by default, in the installed Model Explorer, or writes its files with -o.
+    """Open RUN (default: the latest) in the installed Model Explorer, or write its files with -o.
 
-    With --compare, two stages stand beside each other, and what is selected in one is selected in the other.
+    With --compare, two stages are shown side by side with synchronised selection.
+
+    Example: fxstore model-explorer nightly --compare float quantized
     """
     from fxstore.model_explorer import serving
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ store = click.option(
 privacy = click.option(
     "--privacy",
     type=click.Choice(PROFILES),
-    help="public: no sources, code, texts, values, nor what is derived from them.",
+    help="public: leave out sources, code, texts, values and what is derived from them.",
 )
 values = click.option(
     "--values",
@@ -53,7 +54,13 @@ def result_output(command: Command) -> Command:
     options = (
         click.option("--format", "form", type=click.Choice(FORMATS), help="Default: box on a terminal, csv in a pipe."),
         click.option("--raw", is_flag=True, help="Keep CSV cells that a spreadsheet would run as formulas."),
-        click.option("--compare", "page", type=click.Path(path_type=Path), metavar="OUT.html", help="Render it, too."),
+        click.option(
+            "--compare",
+            "page",
+            type=click.Path(path_type=Path),
+            metavar="OUT.html",
+            help="Also write a page that shows the result.",
+        ),
         overwrite,
     )
     for option in reversed(options):
@@ -78,6 +85,57 @@ def opened(path: str, *, writable: bool = False) -> Iterator[Store]:
     directory = open_directory(path, read_only=not (writable and may_write(path)))
     with Store(directory, memory_mb=limits.memory_mb()) as found:
         yield found
+
+
+Complete = Callable[[click.Context, click.Parameter, str], "list[str]"]
+
+
+def listed(what: str) -> Complete:
+    """Returns what completes a parameter in the shell with the names that the store holds.
+
+    Args:
+        what: ``run``, ``stage``, ``node`` (of the stage that is given), ``place`` (a stage, then nodes of it),
+            ``metric``, ``overlay``, ``module`` or ``relation``.
+    """
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        from fxstore.errors import FxstoreError
+
+        given = context.params
+        path = given.get("store_path") or os.environ.get("FXSTORE_STORE") or "fxstore-runs"
+        try:
+            with opened(path) as store:
+                known = _NAMES[what](store, given, given.get(str(parameter.name)))
+        except FxstoreError:
+            return []
+        return [name for name in dict.fromkeys(known) if name and name.startswith(incomplete)]
+
+    return complete
+
+
+def _nodes(store: Store, given: Mapping[str, Any], stage: str | None) -> list[str]:
+    text = "SELECT name FROM nodes WHERE run_id = ? AND stage = ? ORDER BY nid"
+    return [str(row[0]) for row in store.sql(text, [store.existing_run(given.get("run")).run_id, stage]).fetchall()]
+
+
+def _column(result: Result, name: str) -> list[str]:
+    return [str(value) for value in result.arrow()[name].to_pylist() if value is not None]
+
+
+_NAMES: dict[str, Callable[[Store, Mapping[str, Any], Any], list[str]]] = {
+    "run": lambda store, given, words: [*_column(store.runs(), "name"), *_column(store.runs(), "run_id")],
+    "stage": lambda store, given, words: _column(store.stages(given.get("run")), "stage"),
+    "node": lambda store, given, words: _nodes(store, given, given.get("stage")),
+    "place": lambda store, given, words: (
+        _nodes(store, given, words[0]) if words else _column(store.stages(given.get("run")), "stage")
+    ),
+    "metric": lambda store, given, words: _column(store.metrics(given.get("run")), "metric"),
+    "overlay": lambda store, given, words: _column(store.overlays(given.get("run")), "overlay"),
+    "module": lambda store, given, words: _column(
+        store.sql("SELECT DISTINCT module_path FROM nodes ORDER BY module_path"), "module_path"
+    ),
+    "relation": lambda store, given, words: [relation.name for relation in store.schema().relations],
+}
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:

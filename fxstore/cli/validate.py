@@ -14,16 +14,18 @@ _TRIPPED = 3
 
 @click.command(cls=limits.Limited)
 @limits.limited
-@click.option("--strict", is_flag=True, help="Take warnings for errors.")
-@click.option("--ignore", multiple=True, metavar="CHECK", help="Leave a check out; may be given several times.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--ignore", multiple=True, metavar="CHECK", help="Skip this check; may be given several times.")
 @click.option("--format", "form", type=click.Choice(options.FORMATS), help="Default: box on a terminal, csv in a pipe.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 def validate(strict: bool, ignore: tuple[str, ...], form: str | None, files: tuple[Path, ...]) -> int:
-    """Checks files of Model Explorer's: what the app would refuse, drop, change or not show.
+    """Check Model Explorer files: what the app would refuse, drop, change or not show.
 
     Each FILE holds graphs, node data or a sync file; data is checked against the graphs of the other files given, where
     a sync file's left pane shows the first. Exits with 0 where the app loses nothing, 3 where a check finds an error,
     1 where a file cannot be read.
+
+    Example: fxstore validate graphs.json node_data.json
     """
     from fxstore.cli.validating import checked
     from fxstore.errors import nearest

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fxstore.metrics.definitions import DEFAULT, METRICS
+from fxstore.metrics.definitions import BITWISE, DEFAULT, METRICS
 from fxstore.metrics.moments import Extent, Moments, masks, mismatches, sums
 from fxstore.metrics.operands import Array, NoNumberError, QParams, aligned, layout_hint
 from fxstore.metrics.resolve import Asked, resolve
@@ -144,6 +144,8 @@ class _Pair:
         self._note = None if self._moments is None else self._about(self._moments)
 
     def measure(self, asked: Asked) -> Mapping[str, Measured]:
+        if asked.name == BITWISE and asked.function is None:
+            return {asked.name: _bitwise(*self._whole)}
         if asked.function is not None and (self.extent.is_finite or not asked.finite_only):
             return self._called(asked)
         if not self.extent.is_finite:
@@ -201,6 +203,39 @@ def _same_bits(left: Array, right: Array) -> bool:
         return left.dtype.kind in "iub"
     bits = f"u{left.itemsize}"
     return left.itemsize <= np.dtype(np.float64).itemsize and np.array_equal(left.view(bits), right.view(bits))
+
+
+def _bitwise(left: Array, right: Array) -> Measured:
+    """Counts the elements whose bits differ, and says where the first is and how far apart the two get."""
+    if left.dtype != right.dtype:
+        return not_measured(f"{right.dtype} and {left.dtype} have no bits to compare")
+    parts = [left, right]
+    if left.dtype.kind == "c":
+        parts = [np.stack([one.real, one.imag], axis=-1) for one in parts]
+    if parts[0].itemsize > np.dtype(np.uint64).itemsize:
+        return not_measured(f"{left.dtype} has bits that mean nothing")
+    bits = [np.ascontiguousarray(one).view(f"u{one.itemsize}") for one in parts]
+    differing = bits[0] != bits[1]
+    count = int(np.count_nonzero(differing.any(axis=-1) if left.dtype.kind == "c" else differing))
+    if not count:
+        return _exact(0.0, "identical")
+    first = np.unravel_index(int(np.argmax(differing)), differing.shape)[: left.ndim]
+    where = f"first at [{', '.join(map(str, first))}]"
+    return _exact(float(count), _join(f"{count} of {left.size} elements differ", where, _steps(parts, bits, differing)))
+
+
+def _steps(parts: Sequence[Array], bits: Sequence[Array], differing: Array) -> str | None:
+    """Says how many representable numbers lie between two values at most; NaN lies nowhere."""
+    if parts[0].dtype.kind != "f":
+        return None
+    nan = np.isnan(parts[0]) | np.isnan(parts[1])
+    sign = bits[0].dtype.type(1 << (8 * bits[0].itemsize - 1))
+    # In the order of the numbers: negative ones are counted down from the sign bit, so -0.0 is beside 0.0.
+    places = [np.where(one & sign, sign - (one & ~sign), sign + one)[differing & ~nan] for one in bits]
+    with_nan = int(np.count_nonzero(differing & nan))
+    apart = int(np.max(np.maximum(*places) - np.minimum(*places))) if places[0].size else 0
+    said = f"at most {apart} ULPs of {parts[0].dtype} apart" if places[0].size else None
+    return _join(said, f"{with_nan} with NaN" if with_nan else None)
 
 
 def _failed(name: str, error: Exception) -> Measured:

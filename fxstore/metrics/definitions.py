@@ -16,13 +16,17 @@ sqnr, snr    10 log10(sum(r^2) / sum(d^2))            dB      higher   +inf     
 psnr         10 log10(max(|r|)^2 / mse)               dB      higher   +inf         -inf            as computed
 nonfinite    elements of v that are NaN or infinite   count   lower    0            0               0
 mismatch     share of |d| > atol + rtol |r|           1       lower    0            as computed     as computed
+bitwise      elements whose bits differ               count   lower    0            as computed     as computed
 ===========  =======================================  ======  =======  ===========  ==============  =============
 
 ``r = v`` includes two tensors of zeros. Sources: sqnr as ``torch.ao.ns.fx.utils.compute_sqnr``; snr, mse and l1 as
 ExecuTorch's ``SNRComparator``, ``MSEComparator`` and ``L1Comparator``, but without their NaN → 0 and without rounding;
 max_rel as NumPy's ``assert_allclose`` reports it; mismatch as ``numpy.isclose``, with atol 1e-8 and rtol 1e-5 unless
-they are given: ``mismatch(1e-3,1e-2)``. Where an operand holds NaN, every metric but ``nonfinite`` is NaN;
-where it holds an infinity that the other does not, distances are +inf and ratios NaN. Elements where both hold the same
+they are given: ``mismatch(1e-3,1e-2)``. ``bitwise`` tells -0.0 from 0.0 and one NaN from another; its reason has the
+first differing index and the largest distance in steps between neighbouring numbers (ULPs) of the compared dtype; no
+mask is left out. Two dtypes have no bits in common: then there is no number. Where an operand holds NaN, every other
+metric but ``nonfinite`` is NaN; where it holds an infinity that the other does not, distances are +inf and ratios NaN.
+Elements where both hold the same
 infinity, as attention masks do, are left out and counted in the reason.
 
 So are mask constants that are finite, such as -1e9 or ``torch.finfo(dtype).min``. A mask is written, not computed, and
@@ -126,6 +130,7 @@ METRICS: Final = MappingProxyType(
         "nonfinite": Metric(lambda m: 0.0, "count", "lower"),
     }
 )
+BITWISE: Final = "bitwise"
 DEFAULT: Final = ("cosine", "mse", "max_abs", "sqnr")
 BETTER: Final = MappingProxyType({name: metric.better for name, metric in METRICS.items()})
 _ALSO_CALLED: Final = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fxstore.errors import UsageError, nearest
-from fxstore.metrics.definitions import DEFAULT, DIRECTIONS, METRICS, UNDECLARED, Metric, known_better
+from fxstore.metrics.definitions import BITWISE, DEFAULT, DIRECTIONS, METRICS, UNDECLARED, Metric, known_better
 from fxstore.metrics.operands import Array
 
 Function = Callable[[Any, Any], Any]
@@ -71,7 +71,7 @@ def register(
     Raises:
         UsageError: The name is built in or no name, or ``better`` is none of these.
     """
-    if not isinstance(name, str) or not re.fullmatch(r"[\w.\-]+", name) or name in METRICS or name == "mismatch":
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.\-]+", name) or name in (*METRICS, "mismatch", BITWISE):
         raise UsageError(f"a metric cannot be called {name!r}", hint="letters, digits, '_', '.' and '-'; not built in")
     _checked(name, better)
 
@@ -183,13 +183,15 @@ def _named(name: str) -> Asked:
         return Asked(name, built_in.unit, built_in.better, metric=built_in)
     if name in _registered:
         return _registered[name]
+    if name == BITWISE:
+        return Asked(name, "count", "lower", finite_only=True)
     if name == "mismatch":
         return Asked(name, "1", "lower", tolerance=(_ATOL, _RTOL))
     if match := _MISMATCH.match(name):
         return Asked(name, "1", "lower", tolerance=(_tolerance(match["atol"]), _tolerance(match["rtol"])))
     if ":" in name:
         return _one(_imported(name))
-    known = [*METRICS, "mismatch", *_registered]
+    known = [*METRICS, "mismatch", BITWISE, *_registered]
     raise UsageError(f"no metric {name!r}", hint=nearest(name, known) or f"one of {', '.join(known)}")
 
 

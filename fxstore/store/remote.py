@@ -31,11 +31,6 @@ _NAME: Final = re.compile(r"[\w%=~-][\w%=~.-]{0,254}", re.ASCII)
 _DESCRIBES: Final = {"runs": "run.json", "segments": segments.DESCRIPTION}
 
 
-def is_url(path: str | os.PathLike[str]) -> bool:
-    """Returns whether a store's path is a URL."""
-    return isinstance(path, str) and "://" in path
-
-
 @dataclass(frozen=True, eq=False)
 class Mirror(Directory):
     """A directory that holds what was brought of a store elsewhere; it goes away with the store that opened it.

@@ -29,7 +29,6 @@ from fxstore.records import Graph, Stage
 JOINT = "aot_joint_graph"
 FORWARD = "aot_forward_graph"
 BACKWARD = "aot_backward_graph"
-MAX_PORT = 4096
 
 
 @dataclass

@@ -224,11 +224,14 @@ export class DetailsPanel {
   table(selection, panes) {
     const { h, scene } = this;
     const heads = panes.map((pane) => this.head(selection, pane));
-    const rows = detailRows(scene, selection, panes, this.compare.colorings.overlays()).map(({ label, cells }) =>
+    const told = detailRows(scene, selection, panes, this.compare.colorings.overlays());
+    const rows = told.map(({ label, cells }) =>
       h("tr", {}, h("th", { scope: "row" }, label), ...cells.map((cell) => this.cell(cell))),
     );
     const values = this.values(selection, panes);
-    if (values) rows.splice(2, 0, values);
+    // Behind the metrics: numbers of the errors first, then those of the values, then what the node is.
+    const behind = told.findIndex(({ label }) => label === "target");
+    if (values) rows.splice(behind < 0 ? rows.length : behind, 0, values);
     const table = h(
       "table",
       { class: "fx-table" },
