@@ -48,16 +48,20 @@ def check(
     Example: fxstore check monday tuesday --rule "cosine >= 0.99" --rule "no new fallback"
     """
     from fxstore.query.gates.rules import read
+    from fxstore.query.text import visible
 
     for output in filter(None, (junit, page)):
         if output.exists() and not force:
             raise UsageError(f"{output} exists", hint="pass -f to overwrite it")
-    verdict = options.pairs("--tag", tags)
+    tagged = options.pairs("--tag", tags)
     given = [*rules, *(read(file) if file else [])]
     with options.opened(store_path, writable=page is not None or bool(tags)) as store:
         found = store.check(base, head, given)
         options.show(found.result, form, None, force, raw)
         click.echo(found.summary(), err=True)
+        verdict = found.why() if found.tripped else None
+        if verdict is not None and verdict.metric is not None:
+            click.echo("\n".join(visible(str(one)) for one in (verdict.caption, *verdict.sentences)), err=True)
         if junit is not None:
             junit.write_text(found.junit(), "utf-8")
             click.echo(f"Wrote {junit} ({options.size(junit.stat().st_size)})", err=True)
@@ -65,7 +69,7 @@ def check(
             click.echo("\n".join(found.annotations()), err=True)
         if page is not None:
             options.save(found.compare(), page, force)
-        if verdict and not found.tripped:
+        if tagged and not found.tripped:
             for run in found.heads:
-                store.tag(run, verdict)
+                store.tag(run, tagged)
         return _TRIPPED if found.tripped else 0

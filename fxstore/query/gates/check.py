@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -18,8 +19,9 @@ from fxstore.query.gates.sides import Sides
 from fxstore.store import CommittedRun
 
 if TYPE_CHECKING:
+    from fxstore.query.across import Store
     from fxstore.query.result import Result
-    from fxstore.query.session import Store
+    from fxstore.query.why import Verdict
     from fxstore.render.html import Page
 
 # Which runs a base or a head is: one by id or name, or the last ones with some tags.
@@ -90,6 +92,15 @@ class Check:
     rules: tuple[str, ...]
     runs: tuple[str, ...]
     heads: tuple[str, ...]
+    _judge: Callable[[], Verdict | None] = field(default=lambda: None, repr=False, compare=False)
+
+    def why(self) -> Verdict | None:
+        """Returns the verdict on the newest head against the newest base; None where it cannot be judged.
+
+        It is judged by the first rule that trips and says how good a metric must be, else by the defaults of
+        ``store.why``.
+        """
+        return self._judge()
 
     def state_of(self, rule: str) -> str:
         """Returns the state of one rule: of its findings the gravest that is no note."""
@@ -161,7 +172,21 @@ def evaluate(store: Store, base: str, head: str, rules: Sequence[str]) -> Check:
         tuple(texts),
         (heads[-1].run_id, bases[-1].run_id),
         tuple(run.run_id for run in heads),
+        lambda: _why(store, parsed, found, heads[-1], bases[-1]),
     )
+
+
+def _why(
+    store: Store, rules: Sequence[Rule], found: Sequence[Finding], head: CommittedRun, base: CommittedRun
+) -> Verdict | None:
+    tripped = {finding.rule for finding in found if finding.state == TRIPPED}
+    limits: list[tuple[str | None, float | None]] = [
+        (rule.subject, rule.offset) for rule in rules if rule.text in tripped and rule.factor is None
+    ]
+    for metric, threshold in [*limits, (None, None)]:
+        with suppress(QueryError, UsageError):  # a rule about times or coverage, or no default threshold
+            return store.why(head.run_id, base.run_id, metric=metric, threshold=threshold)
+    return None
 
 
 def _find(rule: Rule, sides: Sides) -> list[Finding]:

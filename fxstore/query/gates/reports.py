@@ -42,6 +42,9 @@ def junit(check: Check) -> str:
         notes = [_line(row) for row in rows if row["rule"] == rule and row["state"] in (NOTE, PASSED)]
         if notes:
             ET.SubElement(case, "system-out").text = _xml("\n".join(notes))
+    verdict = check.why() if TRIPPED in counted else None
+    if verdict is not None and verdict.metric is not None:
+        ET.SubElement(suite, "system-out").text = _xml(f"{verdict.caption}\n{verdict.text}")
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)

@@ -279,11 +279,26 @@ def test_the_verb_exits_with_3_and_writes_what_it_is_asked(
     out, err = capsys.readouterr()
     assert out.splitlines()[1].startswith("tripped,cosine >= base,edge,gelu,NaN,0.998,")
     assert "1 tripped, 1 passed" in err
+    assert "edge introduced the error: cosine first falls to 0.97 at conv" in err
+    assert "edge introduced the error" in str(ET.parse("out.xml").getroot()[0].findtext("system-out"))
     assert "::error file=/src/m.py,line=3,title=fxstore%3A cosine >= base::edge/gelu: NaN appeared" in err
     assert ET.parse("out.xml").getroot()[0].get("failures") == "1"
     assert (tmp_path / "p.html").read_text("utf-8").startswith("<!doctype html>")
     assert fxstore(["check", "base", "base", "--store", "runs", "--rule", "cosine >= base"]) == 0
     assert fxstore([*asked, "--junit", "out.xml"]) == 2
+
+
+def test_the_verdict_of_a_check_goes_by_the_rule_that_tripped() -> None:
+    with connect(":memory:") as store:
+        store.commit(measured("base", BASE))
+        store.commit(measured("head", dict(BASE, gelu=0.995)))
+        found = store.check("base", "head", ["coverage >= base", "cosine >= 0.9975"]).why()
+        assert found is not None
+        assert (found.metric, found.threshold, found.stage) == ("cosine", 0.9975, "edge")
+        assert f"In the base base ({store.committed_runs()[0].run_id}): 0.97 there." in found.text
+        passed = store.check("base", "head", ["cosine >= 0.5"]).why()
+        assert passed is not None
+        assert (passed.level, passed.threshold) == ("warn", 0.99)
 
 
 def several(name: str, **overlays: Mapping[str, float]) -> RunRecord:
