@@ -16,6 +16,7 @@ from fxstore.errors import FxstoreError, MissingExtraError, QueryError, SourceEr
 if TYPE_CHECKING:
     from fxstore import datafusion, metrics, spark
     from fxstore.api import Store, connect
+    from fxstore.export.dump_diff import dump_diff
     from fxstore.query.result import Result
     from fxstore.record.recorder import Recorder, Run
     from fxstore.render.html import Page
@@ -35,6 +36,7 @@ __all__ = [
     "UsageError",
     "connect",
     "datafusion",
+    "dump_diff",
     "metrics",
     "spark",
 ]
@@ -47,6 +49,7 @@ _HOMES = {
     "Run": "fxstore.record.recorder",
     "Result": "fxstore.query.result",
     "Page": "fxstore.render.html",
+    "dump_diff": "fxstore.export.dump_diff",
 }
 
 

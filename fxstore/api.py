@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fxstore.errors import UsageError
+from fxstore.errors import UsageError, path_of
 from fxstore.query import across
 from fxstore.query.result import Result
 from fxstore.store import (
@@ -230,6 +230,26 @@ class Store(across.Store):
             return merge(self.directory, other.directory)
         with connect(other, read_only=True) as opened:
             return merge(self.directory, opened.directory)
+
+    def dump_diff(
+        self,
+        a: str | os.PathLike[str] | Mapping[str, object],
+        b: str | os.PathLike[str] | Mapping[str, object],
+        metrics: Sequence[str] | str | None = None,
+    ) -> Result:
+        """Compares two dumps value by value, as :func:`fxstore.dump_diff` does; a store keeps no values of its own.
+
+        Raises:
+            SourceError: A dump cannot be read or holds no values.
+            UsageError: There is no such metric, the dumps have no name in common, or a run is given.
+        """
+        from fxstore.export.dump_diff import dump_diff
+
+        for one in (a, b):
+            if isinstance(one, str) and not os.path.exists(path_of(one)) and self._current().catalog.find(one):
+                hint = f"give the files of its traced run: store.dump_diff({'a.etdp'!r}, {'b.etdp'!r})"
+                raise UsageError(f"run {one!r} keeps no values", hint=hint)
+        return dump_diff(a, b) if metrics is None else dump_diff(a, b, metrics)
 
     def verify(self) -> Verified:
         """Reads every file that a run needs, and compares it with its digest; others may read and write meanwhile."""

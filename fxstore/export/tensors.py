@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -49,7 +49,15 @@ def write(
     """
     if etdump is None:
         raise UsageError("a store keeps no values, and there is no dump to take them from", hint=_NEEDS)
-    stages = _stored(store, run) if source is None else _read(source)
+    _write(_stored(store, run) if source is None else _read(source), etdump, debug_buffer, path)
+
+
+def write_values(etdump: Path, debug_buffer: Path, source: object, path: Path) -> None:
+    """Writes the values of a dump without a store; without a source they are named by their instructions."""
+    _write([] if source is None else _read(source), etdump, debug_buffer, path)
+
+
+def _write(stages: Sequence[Stage], etdump: object, debug_buffer: object, path: Path) -> None:
     read = adapters.read(etdump, {} if debug_buffer is None else {"debug_buffer": debug_buffer})
     (layer,) = (one for one in read.overlays if isinstance(one, EventLayer))
     write_dump([*read.stages, *stages], layer.dump, path)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fxstore
-from fxstore.ingest.executorch.pte import Program, read_pte
+from fxstore.ingest.executorch.pte import program_of, read_pte
 from fxstore.records import Graph
 from tests.conftest import Compiled
 
@@ -65,14 +65,8 @@ def inputs_of(graph: Graph) -> dict[int, list[tuple[int, int, str]]]:
     return found
 
 
-def program_of(buffer: bytes, folder: Path) -> Program:
-    path = folder / "program.pte"
-    path.write_bytes(buffer)
-    return read_pte(path)
-
-
-def test_every_instruction_is_the_node_that_was_emitted(buffer: bytes, demo_compile: Compiled, tmp_path: Path) -> None:
-    top = program_of(buffer, tmp_path).graphs[0]
+def test_every_instruction_is_the_node_that_was_emitted(buffer: bytes, demo_compile: Compiled) -> None:
+    top = program_of(buffer).graphs[0]
     live = rows(demo_compile["runtime"].graphs[0], "instruction")
     read = rows(top, "instruction")
     assert read.keys() == live.keys()
@@ -81,10 +75,8 @@ def test_every_instruction_is_the_node_that_was_emitted(buffer: bytes, demo_comp
         assert [node[key] for key in same] == [live[number][key] for key in same], number
 
 
-def test_the_operators_of_a_delegate_have_the_handles_of_its_graph(
-    buffer: bytes, demo_compile: Compiled, tmp_path: Path
-) -> None:
-    program = program_of(buffer, tmp_path)
+def test_the_operators_of_a_delegate_have_the_handles_of_its_graph(buffer: bytes, demo_compile: Compiled) -> None:
+    program = program_of(buffer)
     inner = [graph for graph in program.graphs if graph.path]
     live = [graph for graph in demo_compile["runtime"].graphs if graph.path]
     assert len(inner) == len(live) > 0
@@ -97,8 +89,8 @@ def test_the_operators_of_a_delegate_have_the_handles_of_its_graph(
     assert {n["backend"] for g in inner for n in g.nodes.to_pylist() if n["role"] == "op"} == {"XnnpackBackend"}
 
 
-def test_sizes_are_those_of_the_weights_and_of_the_file(buffer: bytes, demo_compile: Compiled, tmp_path: Path) -> None:
-    program = program_of(buffer, tmp_path)
+def test_sizes_are_those_of_the_weights_and_of_the_file(buffer: bytes, demo_compile: Compiled) -> None:
+    program = program_of(buffer)
     payloads = [size.count for size in program.sizes if size.metric == "payload_bytes"]
     modules = [m for _, m in demo_compile.program.exported_program().graph_module.named_children()]
     assert sorted(payloads) == sorted(len(m.processed_bytes) for m in modules)

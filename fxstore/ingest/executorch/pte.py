@@ -93,6 +93,12 @@ def read_pte(path: str | os.PathLike[str]) -> Program:
         raise SourceError(f"{path}: cannot be read: {error.strerror}", hint="check the path") from error
 
 
+def program_of(data: bytes | memoryview, name: str = "the program") -> Program:
+    """Returns the methods of a program in memory; as :func:`read_pte`."""
+    with memoryview(data) as view:
+        return _guarded(Path(name), view)
+
+
 def _guarded(path: Path, data: memoryview) -> Program:
     if bytes(data[4:6]) != b"ET" or not bytes(data[6:8]).isdigit():
         raise SourceError(f"{path}: not a .pte program", hint=_HINT)
