@@ -255,8 +255,8 @@ def _origin(row: Row, threshold: float, metric: str, facts: Row) -> Sentence:
         "origin",
         (
             f"{row['stage']} introduced the error: {metric}{against} first {told} at ", _named(row),
-            f"{_place(row)}, and {row['bad']} of its {row['measured']} measured nodes are "
-            f"{'below' if facts['better'] == 'higher' else 'above'} {_shown(threshold, facts)}.",
+            f"{_place(row)}, and {row['bad']} of its {row['measured']} measured nodes "
+            f"{'is' if row['bad'] == 1 else 'are'} {'below' if facts['better'] == 'higher' else 'above'} {_shown(threshold, facts)}.",
         ),
     )  # fmt: skip
 

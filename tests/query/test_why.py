@@ -69,6 +69,7 @@ def test_an_error_that_stays_inside_is_a_warning(store: Store) -> None:
     store.commit(build({"quantized": (0.5, 0.999)}))
     found = store.why()
     assert found.level == "warn"
+    assert "and 1 of its 2 measured nodes is below 0.99." in found.text
     assert "It does not reach the output of quantized: 0.999 there." in found.text
     assert "Not measured: lowered and runtime" in found.text
 
