@@ -251,12 +251,13 @@ def _origin(row: Row, threshold: float, metric: str, facts: Row) -> Sentence:
     how = "falls to" if facts["better"] == "higher" else "rises to"
     told = f"becomes {_shown(value, facts)}" if not math.isfinite(value) else f"{how} {_shown(value, facts)}"
     against = f" against {row['reference']}" if row["reference"] else ""
+    side = "below" if facts["better"] == "higher" else "above"
     return Sentence(
         "origin",
         (
             f"{row['stage']} introduced the error: {metric}{against} first {told} at ", _named(row),
             f"{_place(row)}, and {row['bad']} of its {row['measured']} measured nodes "
-            f"{'is' if row['bad'] == 1 else 'are'} {'below' if facts['better'] == 'higher' else 'above'} {_shown(threshold, facts)}.",
+            f"{'is' if row['bad'] == 1 else 'are'} {side} {_shown(threshold, facts)}.",
         ),
     )  # fmt: skip
 
