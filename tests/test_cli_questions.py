@@ -83,10 +83,10 @@ def test_rankings_take_a_scope(nids: dict[str, str], capsys: pytest.CaptureFixtu
     [
         (["worst", "cosine", "-n", "0"], 2, "0 is not in the range"),
         (["worst", "cosine", "--scope", "globally"], 2, "'local', 'cumulative'"),
-        (["ancestors", "relu"], 2, "'relu' is not a valid integer"),
+        (["ancestors", "relu"], 2, "'relu' is no nid"),
         (["ancestors", "5"], 1, "no node has the nid 5"),
         (["descendants", "5", "--hops", "0"], 2, "0 is not in the range"),
-        (["between", "5"], 2, "missing argument 'b'"),
+        (["between", "5"], 2, "two nodes are two nids"),
         (["between", "5", "6"], 1, "no node has the nid 5"),
         (["diff", "base", "zzz"], 1, "there are 'head', 'base'"),
         (["metric-diff", "base", "head", "mse"], 1, "there is 'cosine'"),

@@ -72,6 +72,7 @@ class Event:
         name: The kernel's or the runtime's name; never a node's. For ``delegate_inner`` the backend's.
         instruction: Index in the method's instructions; None for framework events, which only carry a 0.
         delegate_id: The backend's own identifier, or None.
+        start_ns: By the runtime's clock; None for values.
         duration_ns: None for values.
         values: What was logged; empty for timed events.
     """
@@ -80,6 +81,7 @@ class Event:
     name: str | None
     instruction: int | None
     delegate_id: str | int | None = None
+    start_ns: int | None = None
     duration_ns: int | None = None
     values: tuple[Logged, ...] = ()
 
@@ -232,6 +234,7 @@ def _profile_event(row: Table) -> Event:
         name=name if name is not None else None if delegate_id is None else str(delegate_id),
         instruction=None if kind == "framework" else row.number(2, "i", -1),
         delegate_id=delegate_id,
+        start_ns=start,
         duration_ns=max(end - start, 0),
     )
 
