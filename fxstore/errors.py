@@ -68,15 +68,20 @@ def path_of(given: str | os.PathLike[str]) -> Path:
         fxstore.errors.UsageError: no file can be called 'a\x00'
     """
     text = os.fspath(given)
-    if "\0" in text or not is_encodable(text):
+    try:
+        os.fsencode(text)
+        possible = "\0" not in text
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
         raise UsageError(f"no file can be called {text!r}", hint="give the path without NUL and lone surrogates")
     return Path(given)
 
 
 def is_encodable(text: str) -> bool:
-    """Returns whether a text can be written as UTF-8, with the bytes that a file's name may hold besides."""
+    """Returns whether a text can be written as UTF-8."""
     try:
-        os.fsencode(text)
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True

@@ -80,8 +80,12 @@ def told(ask: Callable[[], Any]) -> str:
     return said
 
 
+@pytest.mark.parametrize("half", [0xD800, 0xDCE9], ids=hex)
 @pytest.mark.parametrize("ask", NAMED, ids=range(len(NAMED)))
-def test_a_name_that_is_no_text_is_told(store: Store, ask: Callable[[Store], Any]) -> None:
+def test_a_name_that_is_no_text_is_told(
+    store: Store, ask: Callable[[Store], Any], half: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "HALF", chr(half))  # the second is a byte of a file's name that is no UTF-8
     told(lambda: ask(store))
 
 

@@ -126,9 +126,11 @@ def _dtype(a: Array | None, b: Array | None) -> str:
 
 
 def _without_stage(values: dict[_Key, Array]) -> dict[_Key, Array]:
-    """Returns the values of a dump's last stage, under names without it: two programs may be called differently."""
-    last = next((key.stage for key in reversed(values)), "")
-    return {key._replace(stage=""): value for key, value in values.items() if key.stage == last}
+    """Returns all values under names without a stage: two programs may be called differently.
+
+    All stages of a dump name values of one and the same run; where two name one alike, the later stage's counts.
+    """
+    return {key._replace(stage=""): value for key, value in values.items()}
 
 
 def _values(dump: str | os.PathLike[str] | Mapping[str, object]) -> dict[_Key, Array]:

@@ -95,10 +95,14 @@ class Named(Asking):
                 self._check_in(self.existing_run(asked.get(name)), macro, known)  # type: ignore[arg-type]
 
     def _caption(self, macro: str, asked: Mapping[str, object], table: pa.Table) -> Caption | None:
-        takes = library.parameters(macro)
-        run = self.existing_run(asked.get("run")) if "run" in takes else None  # type: ignore[arg-type]
-        if run is None and (of_nid := next((asked[name] for name in _NODES if name in asked), None)) is not None:
-            run = self._current().catalog.runs.get(f"{int(of_nid) >> ORDINAL_BITS:08x}")  # type: ignore[call-overload]
+        run = None
+        nid = next((asked[name] for name in _NODES if name in asked), None)
+        if macro not in _OF_A_MODEL and "run" in library.parameters(macro):
+            nid = _first_nid(table)  # the latest run may be another one by now than that which answered
+        if nid is not None:
+            run = self._current().catalog.runs.get(f"{int(nid) >> ORDINAL_BITS:08x}")  # type: ignore[call-overload]
+        elif "run" in library.parameters(macro):
+            run = self.existing_run(asked.get("run"))  # type: ignore[arg-type]
         return caption_of(
             macro, asked, run, table, lambda: self.rows_of("_metrics_of", run.run_id).to_pylist() if run else []
         )
@@ -241,6 +245,15 @@ class Named(Asking):
         if str(sample) not in known:
             hint = hints.among(str(sample), known, "SELECT DISTINCT sample FROM metrics")
             raise QueryError(f"run {run.name!r} has no sample {sample!r}", hint=hint)
+
+
+def _first_nid(table: pa.Table) -> int | None:
+    """Returns a node that an answer names; None where it names none."""
+    for name in ("nid", "nids"):
+        for value in table[name].to_pylist() if name in table.column_names else ():
+            if value:
+                return int(value if isinstance(value, int) else value[0])
+    return None
 
 
 def _check_known(said: str, name: str, known: Iterable[str], elsewhere: Any = lambda: "", lister: str = "") -> None:

@@ -96,6 +96,22 @@ def test_dumps_without_a_common_name_are_told() -> None:
         fxstore.dump_diff({"a": np.ones(1)}, {"a": np.ones(1)}, "cosin")
 
 
+@pytest.mark.parametrize("stages", [("program", "runtime"), ("program", "program"), ("", "runtime")])
+def test_values_are_matched_whatever_the_stages_are_called(stages: tuple[str, str], tmp_path: Path) -> None:
+    """Values on no node stand last and name no stage: once they alone were compared."""
+    for name, stage in zip("ab", stages, strict=True):
+        folder = tmp_path / name
+        folder.mkdir()
+        np.save(folder / "0.npy", np.ones(2))
+        np.save(folder / "1.npy", np.zeros(2))
+        about = {"method": "forward", "path": "", "port": 0, "execution": 0, "node": "relu", "file": "0.npy"}
+        rest = {"file": "1.npy", "event": "output", "number": 0, "execution": 0}
+        index = {"values": [{**about, "stage": stage}], "missing": [], "unplaced": [rest]}
+        (folder / "index.json").write_text(json.dumps(index))
+    found = rows(tmp_path / "a", tmp_path / "b")
+    assert {name: row["same"] for name, row in found.items()} == {"relu": True, "output": True}
+
+
 def test_a_run_is_not_taken_for_a_dump() -> None:
     with fxstore.connect(":memory:") as store:
         store.commit(tiny("phone A"))

@@ -80,6 +80,17 @@ def test_the_run_of_a_nid_is_said(store: Store) -> None:
     assert caption.text == f"run tiny ({store.committed_runs()[0].run_id})"
 
 
+def test_the_run_that_answered_is_said_although_another_is_the_latest_by_now(store: Store) -> None:
+    found = store.worst("cosine")
+    counts = store.op_counts()
+    assert len(found)
+    assert len(counts)
+    store.commit(tiny("later"))
+    for one in (found, counts):
+        assert one.caption is not None
+        assert one.caption.text.startswith("run tiny (")
+
+
 def test_a_statement_of_the_users_has_none(store: Store) -> None:
     assert store.sql("FROM worst('cosine')").caption is None
     assert store.sql("SELECT nid, name FROM nodes").columns == ["nid", "name"]

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from fxstore import Store, connect
@@ -116,6 +117,51 @@ def test_sqnr_goes_before_cosine_since_it_sees_a_scaled_tensor(store: Store) -> 
     assert store.why().metric == "sqnr"
     assert store.why(metric="cosine").level == "good"
     assert "first falls to 6 dB at mul" in store.why().text
+
+
+def test_a_stage_with_another_metric_is_judged_by_that_one(store: Store) -> None:
+    """A green verdict by the metric of one stage said nothing of a stage that holds another metric."""
+    quantized = build({"quantized": (40.0, 41.0)}, name="sqnr")
+    store.commit(replace(quantized, overlays=(*quantized.overlays, *build({"lowered": (0.1, 0.2)}).overlays)))
+    found = store.why()
+    assert (found.level, found.stage, found.metric, found.threshold) == ("bad", "lowered", "cosine", 0.99)
+    assert found.limits == ("sqnr >= 20 dB", "cosine >= 0.99")
+    assert "lowered introduced the error: cosine against float first falls to 0.1 at mul" in found.text
+    assert "lowered" not in found.facts["not_measured"]["stages"]
+    good = replace(quantized, overlays=(*quantized.overlays, *build({"lowered": (1.0, 0.995)}).overlays))
+    store.commit(replace(good, name="good"))
+    assert store.why("good").text.startswith(
+        "No error found: every number in quantized holds sqnr >= 20 dB; the worst is 40 dB, quantized against float at "
+    )
+    assert "; every number in lowered holds cosine >= 0.99; the worst is 0.995" in store.why("good").text
+
+
+def test_an_error_of_a_stage_before_is_inherited_whatever_metric_tells_it(store: Store) -> None:
+    quantized = build({"quantized": (6.0, 6.0)}, name="sqnr")
+    store.commit(replace(quantized, overlays=(*quantized.overlays, *build({"lowered": (0.1, 0.2)}).overlays)))
+    found = store.why()
+    assert [row["introduced"] for row in found.facts["stages"]] == [True, False]
+    assert "; lowered still has it (worst cosine 0.1 against float)" in found.text
+
+
+def test_numbers_that_nothing_was_judged_by_are_said_and_not_taken_for_good(store: Store) -> None:
+    quantized = build({"quantized": (40.0, 41.0)}, name="sqnr")
+    odd = build({"lowered": (0.5, 0.5)}, name="mse", better="lower").overlays
+    store.commit(replace(quantized, overlays=(*quantized.overlays, *odd)))
+    found = store.why()
+    assert found.level == "warn"
+    assert "Not judged: lowered (it has mse); --metric and --threshold say by what." in found.text
+    assert store.why(metric="mse", threshold=0.1).stage == "lowered"
+    assert "Not judged: quantized (it has sqnr)" in store.why(metric="mse", threshold=0.9).text
+
+
+def test_the_sample_that_shows_the_error_is_named(store: Store) -> None:
+    made = build({"quantized": (1.0, 1.0)})
+    (one,) = made.overlays
+    rows = [{**row, "sample": sample, "value": row["value"] if sample == 0 else 0.5}
+            for sample in (0, 1) for row in one.metrics.to_pylist()]  # fmt: skip
+    store.commit(replace(made, overlays=(replace(one, metrics=pa.Table.from_pylist(rows, one.metrics.schema)),)))
+    assert "falls to 0.5 at mul (net.py:7, module body.scale) in sample 1, and 2 of its 2" in store.why().text
 
 
 def test_lower_may_be_better_and_a_metric_without_a_default_asks_for_a_threshold(store: Store) -> None:

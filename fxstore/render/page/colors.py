@@ -72,7 +72,10 @@ def colors_of(
     telling = [key for key in ranked if key in ages and _tells(offered[key], visible)]
     newest = sorted(telling, key=ages.__getitem__)
     metrics = dict.fromkeys(metric for _, metric in telling)
-    unions = [united(colors, ranked, [key for key in newest if key[1] == metric]) for metric in metrics]
+    unions = []
+    for metric in metrics:
+        parts = _one_each([(key, offered[key]) for key in newest if key[1] == metric], stages)
+        unions.append(united(colors, ranked, parts))
     found = [one for one in unions if one is not None]
     if color_by is None:
         return (*_shifted(found, len(found)), *colors)
@@ -80,6 +83,24 @@ def colors_of(
 
 
 ALL_STAGES: Final = "each stage against its reference"
+
+
+def _one_each(
+    found: Sequence[tuple[tuple[str, str], ColorBy]], stages: Sequence[Sequence[StoredGraph]]
+) -> list[tuple[str, str]]:
+    """Returns the overlays to unite, newest first, one a stage: two references of one stage are never mixed."""
+    if len(found) < 2:
+        return []
+    places = [(place, graph) for place, graphs in enumerate(stages) for graph in graphs]
+    stage_of = {nid: place for place, graph in places for nid in graph.nodes["nid"].to_pylist()}
+    taken: set[int] = set()
+    kept = []
+    for key, color in found:
+        own = {stage_of.get(nid, -1 - nid) for nid in (*color.values, *color.missing)}
+        if taken.isdisjoint(own):
+            taken |= own
+            kept.append(key)
+    return kept
 
 
 def united(colors: Sequence[ColorBy], keys: Sequence[tuple[str, str]], of: Sequence[tuple[str, str]]) -> ColorBy | None:
