@@ -150,8 +150,8 @@ def verdict(
         _output(origin, rows, found) if origin else None,
         _cost(fallback),
         _missing(missing),
-        _uncounted(missing["nodes"]),
         _history(past, origin, before),
+        _uncounted(missing["nodes"]),
     ]
     stages = [{name: value for name, value in row.items() if name != "by"} | row["by"]._asdict() for row in rows]
     facts = {"stages": stages, "fallback": fallback, "not_measured": missing, "base": past}
@@ -343,7 +343,7 @@ def _no_error(store: Store, run: CommittedRun, rows: Sequence[Row], by: _Criteri
     if failing := [row for row in rows if row["bad"]]:
         said = _listed([f"{row['stage']} ({row['by'].metric} {row['by'].shown(row['worst'])})" for row in failing])
         return Sentence("origin", (f"{said} has bad nodes, but no stage introduced an error.",))
-    parts: list[str | NodeName] = ["No error found: "]
+    parts: list[str | NodeName] = ["Within limits: "]
     for number, one in enumerate(dict.fromkeys(row["by"] for row in numbers)):
         own = [row for row in numbers if row["by"] == one]
         where = f"in {own[0]['stage']}" if len(own) == 1 else f"in the {len(own)} measured stages"
@@ -410,7 +410,8 @@ def _missing(missing: Row) -> Sentence | None:
 
 def _uncounted(nodes: Sequence[Row]) -> Sentence | None:
     said = [f"{one['not_measured']} of {one['nodes']} nodes of {one['stage']}" for one in nodes]
-    return Sentence("coverage", (f"Without a number: {_listed(said)} (relation coverage: why).",)) if said else None
+    text = f"Without a number: {_listed(said)}; the relation coverage has the reasons." if said else ""
+    return Sentence("coverage", (text,)) if text else None
 
 
 def _before(

@@ -113,3 +113,22 @@ class Linked:
 
     def unmatched(self) -> dict[tuple[str, str], str]:
         return {(self.label(r["ordinal"]), r["towards"]): r["reason"] for r in self.tables["unmatched"].to_pylist()}
+
+
+def delegated(first: int) -> list[object]:
+    top = graph(first, [
+        N("x", "placeholder", key="input:0"),
+        N("lowered_module_0", "subgraph"),
+        N("call", "executorch_call_delegate", "lowered_module_0 x", ports=2),
+        N("out_a", "getitem", "call.0", [(1, "relu")]),
+        N("out_b", "getitem", "call.1", [(1, "softmax")]),
+        N("output", "output", "out_a out_b"),
+    ])  # fmt: skip
+    inner = graph(first + 1, [
+        N("x", "placeholder"),
+        N("relu", "relu", "x", [(1, "relu")]),
+        N("linear", "linear", "relu", [(1, "linear")]),
+        N("softmax", "softmax", "linear", [(1, "softmax")]),
+        N("output", "output", "relu softmax"),
+    ], path="lowered_module_0", parent=("", 2))  # fmt: skip
+    return [top, inner]

@@ -99,7 +99,7 @@ def test_no_error_names_the_worst_number(store: Store) -> None:
     found = store.why()
     assert (found.level, found.stage, found.nid) == ("good", None, None)
     assert found.text.startswith(
-        "No error found: every number in the 2 measured stages holds cosine >= 0.99; the worst is 0.995, quantized "
+        "Within limits: every number in the 2 measured stages holds cosine >= 0.99; the worst is 0.995, quantized "
         "against float at tanh."
     )
 
@@ -131,7 +131,7 @@ def test_a_stage_with_another_metric_is_judged_by_that_one(store: Store) -> None
     good = replace(quantized, overlays=(*quantized.overlays, *build({"lowered": (1.0, 0.995)}).overlays))
     store.commit(replace(good, name="good"))
     assert store.why("good").text.startswith(
-        "No error found: every number in quantized holds sqnr >= 20 dB; the worst is 40 dB, quantized against float at "
+        "Within limits: every number in quantized holds sqnr >= 20 dB; the worst is 40 dB, quantized against float at "
     )
     assert "; every number in lowered holds cosine >= 0.99; the worst is 0.995" in store.why("good").text
 
@@ -208,7 +208,7 @@ def test_the_verb_prints_sentences_and_the_caption_beside_them(demo: Demo, capsy
     assert command(["why", "demo", "--store", path]) == 0
     said = capsys.readouterr()
     assert said.out.startswith(
-        "No error found: every number in the 2 measured stages holds sqnr >= 20 dB; the worst is "
+        "Within limits: every number in the 2 measured stages holds sqnr >= 20 dB; the worst is "
     )
     assert "operators run outside of every backend" in said.out
     assert said.err.endswith(", sqnr >= 20 dB, metric and threshold by default\n")

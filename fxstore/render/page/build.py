@@ -132,7 +132,7 @@ def page_model(
     )
 
 
-_TOLD: Final = ("origin", "output", "before", "missing")
+_TOLD: Final = ("origin", "output", "before", "missing", "coverage")
 
 
 def _verdict(store: Store, runs: Sequence[CommittedRun]) -> Verdict | None:

@@ -1,6 +1,6 @@
 // The verdict on top: how the run stands in a word and a shape, and where an error starts; names lead there.
 
-const LEVELS = { good: ["✓", "no error found"], warn: ["▲", "look at this"], bad: ["✖", "error"] };
+const LEVELS = { good: ["✓", "within limits"], warn: ["▲", "look at this"], bad: ["✖", "error"] };
 
 /**
  * @typedef {{level: "good"|"warn"|"bad", caption: string, sentences: (string|[string, number])[][], panes: number[]}} Verdict
